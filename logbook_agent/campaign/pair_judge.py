@@ -211,7 +211,7 @@ class PairJudge:
             is_by_id = self._request.run.entry_id is not None
             built = ab_more(self._id) if is_by_id else ab_afresh(self._id, new=False)
             more = [f"{what}; if the command needs it: {built} --setup 'COMMAND THAT MAKES IT'", *more]
-        how = how or f"{run_state(run, self._book.life)}{_code(run)}"
+        how = how or f"{run_state(run, self._book.stage)}{_code(run)}"
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
 
     def rest(self) -> str:

@@ -209,7 +209,7 @@ class Pairs:
 
     def _is_part(self, run: Run) -> bool:
         """Whether a run is made as a part of a pair, and need not be made again."""
-        return run.part is not None and not run.discarded and run_state(run, self._book.life) == "finished"
+        return run.part is not None and not run.discarded and run_state(run, self._book.stage) == "finished"
 
     @property
     def _is_together(self) -> bool:

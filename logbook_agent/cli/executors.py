@@ -45,7 +45,7 @@ def executors_command(
         if name != LOCAL:
             named(space, name)
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
-    found = [_checked(space, name, there[name].kind if name in there else LOCAL) for name in chosen]
+    found = [_checked(space, name, there[name].common.kind if name in there else LOCAL) for name in chosen]
     data = {"executors": [{**asdict(one), "devices": encode(one.devices)} for one in found]}
     common.emit("executors", data, "\n".join(map(_text, found)))
     return 1 if any(one.problem for one in found) else 0

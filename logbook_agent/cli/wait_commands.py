@@ -116,7 +116,7 @@ def cancel_command(*, entry_id: str = argument("ID", "The entry.", ...), common:
 
 def _run_text(book: Book, run: Run) -> str:
     rows = counted(len(run.rows), "row")
-    return f"{run.entry} run {run.run}: {run_state(run, book.life)}, {rows}"
+    return f"{run.entry} run {run.run}: {run_state(run, book.stage)}, {rows}"
 
 
 _PAUSE_S = 0.2

@@ -1,13 +1,13 @@
 """What a client asks of another machine: it starts `python3 -IS` there, with the code of workers that lies beside this
 file, for each request.
 
-A request is a line of JSON on standard input. Its answer is a line of JSON, and whatever bytes stand behind it, of a
-log or of an archive. Only the standard library is used. A run is a folder, its worker's spool (`store/spool.py`).
+A request is a line of JSON on standard input. Its answer is a line of JSON, and what has come of the files of runs: the
+client keeps a copy of each run's folder, its worker's spool (`store/spool.py`), and says how long its files are there.
+Only the standard library is used, and what is imported here.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import errno
 import fcntl
@@ -18,9 +18,11 @@ import signal
 import sys
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from logbook_agent.store.processes import group_lives
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
@@ -29,49 +31,44 @@ KEPT_S = {"trees": 14 * DAY_S, "spools": 90 * DAY_S}
 SOON_S, LOOK_S, LOOK_OF_EACH_S = 0.05, 0.4, 0.01
 # What a command prints within so long is told together.
 GATHER_S = 1.0
-PIECE_BYTES = 1 << 20
-# What a run has left comes with the news of its end, unless it is larger.
-INLINE_BYTES = 48 << 10
+# Of a log, of the files of a run that has just ended, and of files that are asked for, so much comes at once.
+PIECE_BYTES, SMALL_BYTES, MOST_BYTES = 1 << 20, 48 << 10, 16 << 20
 LADDER = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
-# What is fetched of a run, beside the files in these folders.
+# What comes of a run, beside the files in these folders; its end last.
 FOLDERS = ("code", "artifacts", "read", "result.json")
-FETCHED = ("began.json", "output.log", "result.json", "worker.err", "final.json")
-
+FILES = ("began.json", "output.log", "result.json", "worker.err")
+FINAL = "final.json"
 OVER = ("ended", "lost", "never-started")
 
-# The line of an answer, and what stands behind it: bytes, or files by their names in an archive.
-Answer = tuple[dict[str, Any], "bytes | dict[str, Path]"]
+# A piece of a file: its name, where the piece begins, and its bytes.
+Piece = tuple[str, int, bytes]
+# The line of an answer, and the pieces behind it, each with the folder of its run.
+Answer = tuple[dict[str, Any], list[tuple[str, Piece]]]
 
 
 def answer(line: bytes) -> None:
     """Answer a request, `[VERB, {NAME: VALUE}]`."""
     verb, request = json.loads(line)
     try:
-        head, rest = VERBS[verb](**request)
+        head, pieces = VERBS[verb](**request)
     except OSError as error:
         said = error.strerror or str(error)
-        head, rest = {"error": f"{said}: {error.filename}" if error.filename else said}, b""
+        head, pieces = {"error": f"{said}: {error.filename}" if error.filename else said}, []
+    head["pieces"] = [(folder, name, at, len(data)) for folder, (name, at, data) in pieces]
     out = sys.stdout.buffer
     out.write(json.dumps(head).encode() + b"\n")
-    if isinstance(rest, bytes):
-        out.write(rest)
-    else:
-        pack(rest, out)
+    out.write(zlib.compress(b"".join(data for _, (_, _, data) in pieces), 1))
     out.flush()
 
 
 # -- what may be asked -----------------------------------------------------------------------------------
 
 
-def has(path: str) -> Answer:
-    """Whether a file is there."""
-    return {"has": path_of(path).is_file()}, b""
-
-
 def take(path: str) -> Answer:
-    """Write a file with what follows on standard input."""
-    store(path_of(path), sys.stdin.buffer.read())
-    return {}, b""
+    """Write a file with what follows on standard input, if something does; whether the file is there."""
+    if data := sys.stdin.buffer.read():
+        store(path_of(path), data)
+    return {"has": path_of(path).is_file()}, []
 
 
 def hello() -> Answer:
@@ -79,7 +76,37 @@ def hello() -> Answer:
     from logbook_agent.model.codec import encode
     from logbook_agent.running.executors import local
 
-    return encode(local.hello(os.environ)), b""
+    return encode(local.hello(os.environ)), []
+
+
+def start(works: dict[str, Any], secrets: dict[str, Any], code: str, wait_s: float) -> Answer:
+    """Make spools for works, by their folders, and start a worker in each that outlives this process; nothing for a
+    spool that is there already. The states of the runs, which may be over within `wait_s`."""
+    import subprocess
+
+    for text, work in works.items():
+        if not made(place := path_of(text), work):
+            continue
+        with (place / "worker.lock").open("a") as lock, (place / "worker.err").open("a") as errors:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = subprocess.Popen(
+                [sys.executable, "-P", str(path_of(code)), "worker", str(place), "--lock", str(lock.fileno())],
+                env={**os.environ, **secrets[text]},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                cwd="/",
+                start_new_session=True,
+                pass_fds=(lock.fileno(),),
+            )
+        assert process.stdin is not None  # noqa: S101
+        # What becomes of a worker that is gone already, its spool tells.
+        with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
+            pipe.write(json.dumps(work).encode())
+    deadline = time.monotonic() + wait_s
+    while any(stage_of(path_of(text)) not in OVER for text in works) and waited(deadline, SOON_S):
+        pass
+    return look({text: (False, None, {}, False) for text in works}, 0.0)
 
 
 def put(works: dict[str, Any]) -> Answer:
@@ -87,68 +114,40 @@ def put(works: dict[str, Any]) -> Answer:
     not there yet."""
     folders = {}
     for text, work in works.items():
-        folder = path_of(text)
-        if made(folder, work):
+        if made(folder := path_of(text), work):
             (folder / "work.json").write_text(json.dumps(work))
             folders[text] = str(folder)
-    return {"made": folders, "python": sys.executable}, b""
-
-
-def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str, wait_s: float) -> Answer:
-    """Make a spool, and start a worker that outlives this process; neither where the spool is there already. The state
-    of the run, which may be over within `wait_s`."""
-    place = path_of(folder)
-    if not made(place, work):
-        return look({folder: (False, None, None)}, 0.0)
-    import subprocess
-
-    lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    errors = os.open(place / "worker.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        process = subprocess.Popen(
-            [sys.executable, "-P", str(path_of(code)), "worker", str(place), "--lock", str(lock)],
-            env={**os.environ, **secrets},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            cwd="/",
-            start_new_session=True,
-            pass_fds=(lock,),
-        )
-    finally:
-        os.close(lock)
-        os.close(errors)
-    assert process.stdin is not None  # noqa: S101
-    # What becomes of a worker that is gone already, its spool tells.
-    with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
-        pipe.write(json.dumps(work).encode())
-    deadline = time.monotonic() + wait_s
-    while stage_of(place) not in OVER and waited(deadline, SOON_S):
-        pass
-    return look({folder: (False, None, None)}, 0.0)
+    return {"made": folders, "python": sys.executable}, []
 
 
 def look(runs: dict[str, Any], wait_s: float) -> Answer:
     """The states of runs by their folders; for each, whether its spool is to be closed where it is not there, what its
-    state was called when it was last told, and where its log is to be read from. Waits until there is news: another
-    state, a run that is over, or output, which is gathered for a moment."""
+    state was called when it was last told, which files the client has, and whether it wants the log. Waits until there
+    is news: another state, a run that is over, or output, which is gathered for a moment."""
     deadline, pause_s = time.monotonic() + wait_s, SOON_S
     places = {text: path_of(text) for text in runs}
-    read = {text: offset for text, (_, _, offset) in runs.items() if offset is not None}
+    logged = {text: sizes.get("output.log", 0) for text, (_, _, sizes, with_log) in runs.items() if with_log}
     while True:
-        states = {text: state_of(places[text], close=close) for text, (close, _, _) in runs.items()}
-        has_news = any(states[text]["seen"] != seen for text, (_, seen, _) in runs.items())
-        has_news |= any(states[text]["stage"] in OVER for text in read)
-        grown = max((size_of(places[text]) - offset for text, offset in read.items()), default=0)
+        states = {text: state_of(places[text], close=close) for text, (close, *_) in runs.items()}
+        has_news = any(states[text]["seen"] != seen for text, (_, seen, *_) in runs.items())
+        has_news |= any(states[text]["stage"] in OVER for text in logged)
+        grown = max((size_of(places[text]) - size for text, size in logged.items()), default=0)
         if grown > 0:
             deadline = min(deadline, time.monotonic() + GATHER_S)
         if has_news or grown >= PIECE_BYTES or not waited(deadline, pause_s):
             break
         pause_s = min(pause_s * 2, max(LOOK_S, LOOK_OF_EACH_S * len(runs)))
-    for text, state in states.items():
-        state |= life_of(places[text])
-    return {"runs": states}, b"".join(log_of(places[text], offset) for text, offset in read.items())
+    pieces: list[tuple[str, Piece]] = []
+    for text, (_, _, sizes, _) in runs.items():
+        state = states[text]
+        state["silent_s"] = silence_of(places[text])
+        if state["stage"] == "ended":
+            found, state["is_whole"] = left_by(places[text], sizes, SMALL_BYTES)
+        else:
+            found = list(news(places[text], ("began.json", "output.log")[: 1 + (text in logged)], sizes, PIECE_BYTES))
+            found += news(places[text], ("heartbeat.json",), {}, PIECE_BYTES)
+        pieces += [(text, piece) for piece in found]
+    return {"runs": states}, pieces
 
 
 def close(folder: str) -> Answer:
@@ -160,12 +159,12 @@ def close(folder: str) -> Answer:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return {"closed": False}, b""
-        if plain(place / "final.json") is not None:
-            return {"closed": False}, b""
+            return {"closed": False}, []
+        if plain(place / FINAL) is not None:
+            return {"closed": False}, []
         if not (place / "began.json").exists():
             (place / "closed").touch()
-    return {"closed": True}, b""
+    return {"closed": True}, []
 
 
 def stop(folder: str) -> Answer:
@@ -177,7 +176,7 @@ def stop(folder: str) -> Answer:
         if holder is not None and is_held(place / "worker.lock"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(holder["pid"], signal.SIGTERM)
-            return {}, b""
+            return {}, []
         time.sleep(0.02)
     group: Any = (plain(place / "worker.lock") or {}).get("group")
     for number, wait_s in LADDER if stage == "orphaned" else ():
@@ -187,12 +186,13 @@ def stop(folder: str) -> Answer:
             while time.monotonic() < deadline:
                 os.killpg(group, 0)
                 time.sleep(0.02)
-    return {}, b""
+    return {}, []
 
 
-def fetch(folder: str) -> Answer:
-    """All that a run has left, as an archive."""
-    return {}, left_by(path_of(folder))
+def fetch(folder: str, sizes: dict[str, int]) -> Answer:
+    """What a run has left and the client does not have, as much as comes at once."""
+    pieces, is_whole = left_by(path_of(folder), sizes, MOST_BYTES)
+    return {"is_whole": is_whole}, [(folder, piece) for piece in pieces]
 
 
 def drop(folder: str) -> Answer:
@@ -204,11 +204,11 @@ def drop(folder: str) -> Answer:
                 remove(path)
         # Last: on a full disk there is space for it by now.
         (place / "closed").touch()
-    return {}, b""
+    return {}, []
 
 
 VERBS: dict[str, Callable[..., Answer]] = {
-    one.__name__: one for one in (has, take, hello, put, start, look, close, stop, fetch, drop)
+    one.__name__: one for one in (take, hello, start, put, look, close, stop, fetch, drop)
 }
 
 
@@ -226,24 +226,22 @@ def state_of(place: Path, *, close: bool) -> dict[str, Any]:
         return {"stage": "sent", "seen": 0}
     if (place / "closed").exists():
         return {"stage": "never-started", "said": "the submission never arrived", "is_closed": True, "seen": 1}
-    found = {"stage": stage_of(place), "said": said_of(place), "began": plain(place / "began.json")}
+    has_begun = (place / "began.json").exists()
+    found: dict[str, Any] = {"stage": stage_of(place), "said": said_of(place), "has_begun": has_begun}
     # A sign of life is no news.
     found["seen"] = zlib.crc32(json.dumps(found).encode())
-    if found["stage"] == "ended":
-        # What an engine had to do with the end: it complains in the file of the worker.
-        found["is_interrupted"] = bool((plain(place / "final.json") or {}).get("exit", {}).get("interrupted"))
+    if found["stage"] == "ended" and (plain(place / FINAL) or {}).get("exit", {}).get("interrupted"):
+        # An engine that ended it complains in the file of the worker.
         with contextlib.suppress(OSError):
-            found["complaint"] = (place / "worker.err").read_text(errors="replace")[-PIECE_BYTES:]
-            found["files"] = inline(left_by(place))
+            found["complaint"] = (place / "worker.err").read_text(errors="replace")[-SMALL_BYTES:]
     return found
 
 
-def life_of(place: Path) -> dict[str, Any]:
-    """The last sign of life of a run's worker, and how old it is by the clock of this machine; None: there was none."""
+def silence_of(place: Path) -> float | None:
+    """How old the last sign of life of a run's worker is by the clock of this machine; None: there was none."""
     states = [stat_of(place / name) for name in ("worker.lock", "began.json", "heartbeat.json")]
     signs = [state.st_mtime for state in states if state is not None]
-    silent_s = round(time.time() - max(signs), 3) if signs else None
-    return {"heartbeat": plain(place / "heartbeat.json"), "silent_s": silent_s}
+    return round(time.time() - max(signs), 3) if signs else None
 
 
 def size_of(place: Path) -> int:
@@ -252,18 +250,10 @@ def size_of(place: Path) -> int:
     return 0 if state is None else state.st_size
 
 
-def log_of(place: Path, offset: int) -> bytes:
-    """A piece of the log of a run."""
-    with contextlib.suppress(FileNotFoundError), (place / "output.log").open("rb") as log:
-        log.seek(offset)
-        return log.read(PIECE_BYTES)
-    return b""
-
-
 def stage_of(place: Path) -> str:
     """How far a run is. An end counts when nobody holds the spool any more."""
     holder = plain(place / "worker.lock") or {}
-    has_began, has_end = (place / "began.json").exists(), plain(place / "final.json") is not None
+    has_began, has_end = (place / "began.json").exists(), plain(place / FINAL) is not None
     if holder.get("host", os.uname().nodename) != os.uname().nodename and not has_end:
         return "elsewhere"
     if (held := is_held(place / "worker.lock")) or has_end:
@@ -271,12 +261,13 @@ def stage_of(place: Path) -> str:
         return "ended" if has_end and not held else "running" if has_began and not waits else "sent"
     if not has_began:
         return "never-started"
-    return "orphaned" if group_lives(holder.get("group"), holder.get("mark", "")) else "lost"
+    group = holder.get("group")
+    return "orphaned" if group is not None and group_lives(group, holder.get("mark", "")) else "lost"
 
 
 def said_of(place: Path) -> str | None:
     """What a run waits for before it begins; later, that nothing can be written there any more."""
-    if (place / "final.json").exists():
+    if (place / FINAL).exists():
         return None
     if not (place / "began.json").exists():
         return (plain(place / "seen.json") or {}).get("said")
@@ -303,32 +294,27 @@ def made(place: Path, work: dict[str, Any]) -> bool:
     return True
 
 
-def left_by(place: Path) -> dict[str, Path]:
-    """The files that a run has left, by their names in an archive."""
+def news(place: Path, names: Iterable[str], sizes: dict[str, int], room: int) -> Iterator[Piece]:
+    """What these files hold behind these sizes, up to so many bytes; of an empty file that nobody has, an empty
+    piece."""
+    for name in names:
+        at = sizes.get(name, 0)
+        with contextlib.suppress(OSError), (place / name).open("rb") as file:
+            file.seek(at)
+            while room and ((data := file.read(min(room, PIECE_BYTES))) or (name not in sizes and not at)):
+                yield name, at, data
+                at, room = at + len(data), room - len(data)
+                if not data:
+                    break
+
+
+def left_by(place: Path, sizes: dict[str, int], room: int) -> tuple[list[Piece], bool]:
+    """What a run has left behind these sizes, up to so many bytes, and whether that is all of it: its end comes
+    last."""
     kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).rglob("*"))]
-    paths = [path for path in (*(place / name for name in FETCHED), *kept) if path.is_file()]
-    return {path.relative_to(place).as_posix(): path for path in paths}
-
-
-def inline(files: dict[str, Path]) -> str | None:
-    """An archive of files that are small together, as text; None where they are larger."""
-    if sum(path.stat().st_size for path in files.values()) > INLINE_BYTES:
-        return None
-    pack(files, archive := io.BytesIO())
-    return base64.b64encode(archive.getvalue()).decode()
-
-
-def pack(files: dict[str, Path], into: Any) -> None:
-    """Write files as an archive."""
-    import gzip
-    import tarfile
-
-    with (
-        gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1) as packed,
-        tarfile.open(fileobj=packed, mode="w|") as tar,
-    ):
-        for name, path in files.items():
-            tar.add(path, arcname=name, recursive=False)
+    names = [*FILES, *(path.relative_to(place).as_posix() for path in kept if path.is_file()), FINAL]
+    pieces = list(news(place, names, sizes, room))
+    return pieces, sum(len(data) for _, _, data in pieces) < room
 
 
 # -- files and processes ---------------------------------------------------------------------------------
@@ -376,6 +362,12 @@ def unpack(folder: Path, archive: bytes) -> None:
         remove(part)
 
 
+def link(path: Path, new: Path) -> None:
+    """Give a file another name, where that can be done."""
+    with contextlib.suppress(OSError):
+        new.hardlink_to(path)
+
+
 def remove(path: Path) -> None:
     """Remove a file, or a folder in which some may be read-only."""
     if path.is_symlink() or not path.is_dir():
@@ -396,25 +388,6 @@ def is_held(lock: Path) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
-    return False
-
-
-def group_lives(group: int | None, mark: str) -> bool:
-    """Whether a process of this group runs that has this mark in its variables, as `store/processes.py` has it."""
-    if group is None:
-        return False
-    if not Path("/proc/stat").exists():
-        with contextlib.suppress(OSError):
-            os.killpg(group, 0)
-            return True
-        return False
-    word = f"LOGBOOK_MARK={mark}".encode()
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError):
-            fields = (process / "stat").read_text().rpartition(")")[2].split()
-            is_one = fields[0] not in ("Z", "X") and fields[2] == str(group)
-            if is_one and word in (process / "environ").read_bytes().split(b"\0"):
-                return True
     return False
 
 

@@ -1,31 +1,49 @@
-"""What an engine starts on another machine: `python -P CODE worker FOLDER ...`, or `task FOLDER PARENT` on Ray."""
+"""What an engine starts on another machine: `python -P CODE worker FOLDER ...`, `unit FOLDER` in a job of Slurm, or
+`task FOLDER PARENT` on Ray."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
+from logbook_agent.cluster import far
 from logbook_agent.running.worker import entrypoint
 
 
 def main() -> None:
-    """Make a run: as a worker, or as the task of Ray that the process PARENT makes."""
+    """Make a run as a worker, the runs of a unit, or a run as the task of Ray that the process PARENT makes."""
     match sys.argv[1:]:
         case ["worker", *words]:
-            _work(words)
+            _leave(entrypoint.main(words))
+        case ["unit", folder]:
+            _leave(_make_unit(Path(folder)))
         case ["task", folder, parent]:
             sys.exit(_make_task(folder, int(parent)))
         case words:
             sys.exit(f"no such call: {' '.join(words)}")
 
 
-def _work(words: Sequence[str]) -> NoReturn:
-    code = entrypoint.main(words)
+def _leave(code: int) -> NoReturn:
     sys.stderr.flush()
     os._exit(code)
+
+
+def _make_unit(first: Path) -> int:
+    """Make the runs of a unit in turn: that of this folder, and those of the folders with a number behind its name.
+    After one that was stopped, no other starts."""
+    others = sorted(first.parent.glob(f"{first.name}-*"), key=lambda place: int(place.name.rpartition("-")[2]))
+    for other in others:
+        # What Slurm writes there when it ends the job concerns each of them.
+        far.link(first / "worker.err", other / "worker.err")
+    code = 0
+    for place in (first, *others):
+        code = max(code, entrypoint.main([str(place), "--with-parent"]))
+        if (far.plain(place / far.FINAL) or {}).get("exit", {}).get("interrupted"):
+            break
+    return code
 
 
 def _make_task(folder: str, parent: int) -> int:
@@ -35,6 +53,6 @@ def _make_task(folder: str, parent: int) -> int:
     if os.getppid() != parent:
         return 1
     if (worker := os.fork()) == 0:
-        _work([folder, "--with-parent"])
+        _leave(entrypoint.main([folder, "--with-parent"]))
     signal.signal(signal.SIGTERM, lambda *_: os.kill(worker, signal.SIGTERM))
     return os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -10,9 +9,8 @@ from dataclasses import dataclass
 
 from logbook_agent.cluster.job_templates import LAST_WORD, JobTemplates, Words, filled
 from logbook_agent.cluster.jobs import JobState, job_state
-from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running.programs import MOST_ANSWER_BYTES, ProgramAnswer, run_program
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Sent
 from logbook_agent.text.shell_words import split_env_words
@@ -40,19 +38,15 @@ class JobLauncher:
     def submit(self, sent: Sent) -> str | None:
         """Submit the job; its ID, or None if it is unknown whether there is one. Raises ToolError if there is none."""
         answer, job = None, None
-        with contextlib.suppress(NoAnswer):
+        try:
             answer = self._run(self._named(sent))
-        is_refused = answer is not None and answer.code != 0
-        if answer is not None and not is_refused:
-            pattern = self.templates.id
-            printed = (answer.out.decode("utf-8", "replace"), "" if pattern == LAST_WORD else answer.err)
-            job = next(filter(None, (_job_of(re.search(pattern, text)) for text in printed)), None)
-        if job is None:
-            try:
-                job = self.find(sent)
-            except ToolError:
-                return None
-        if job is None and answer is not None and is_refused:
+            if answer.code == 0:
+                printed = (answer.text, "" if self.templates.id == LAST_WORD else answer.err)
+                job = next(filter(None, (_job_in(self.templates.id, text) for text in printed)), None)
+            job = job or self.find(sent)
+        except ToolError:
+            return None
+        if job is None and answer.code != 0:
             raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
         return job
 
@@ -61,19 +55,17 @@ class JobLauncher:
         if self.typed is not None:
             before, name, behind = self.typed
             return [*before, *filled(name, name=sent.name), *behind]
-        _, words = split_env_words(self.templates.submit)
-        place = next((place for place, word in enumerate(words) if "{name}" in word), None)
         argv = [self.work.executable, *self.work.argv[1:]]
-        return argv if place is None else [*argv[:place], *filled((words[place],), name=sent.name), *argv[place:]]
+        _, words = split_env_words(self.templates.submit)
+        place = next((place for place, word in enumerate(words) if "{name}" in word), len(words))
+        return [*argv[:place], *filled(tuple(words[place : place + 1]), name=sent.name), *argv[place:]]
 
     def find(self, sent: Sent) -> str | None:
         """The job of this name; None where there is none. Raises ToolError when that cannot be asked."""
         if not self.templates.find:
             return None
-        words = filled(self.templates.find, name=sent.name)
-        answer = checked(self._run(words, most_s=_LOOK_S), self.place)
-        pattern = self.templates.found.replace("{name}", re.escape(sent.name))
-        return _job_of(re.search(pattern, answer.out.decode("utf-8", "replace")))
+        answer = checked(self._run(filled(self.templates.find, name=sent.name), most_s=_LOOK_S), self.place)
+        return _job_in(self.templates.found.replace("{name}", re.escape(sent.name)), answer.text)
 
     def state(self, job: str) -> JobState:
         """The state of a job. Raises ToolError when the launcher tells none."""
@@ -81,8 +73,7 @@ class JobLauncher:
         answer = self._run(filled(templates.state, id=job), most_s=_LOOK_S)
         if answer.code != 0 and templates.gone and re.search(templates.gone, answer.err) is not None:
             return JobState(state=GONE, fate="lost", reason=answer.said)
-        text = checked(answer, self.place).out.decode("utf-8", "replace")
-        found = job_state(text, templates.facts, templates.states)
+        found = job_state(checked(answer, self.place).text, templates.facts, templates.states)
         if found is None:
             raise ToolError(f"{self.place} reported no state for {job}", cause="its answer cannot be read")
         return found
@@ -105,30 +96,23 @@ class JobLauncher:
 
     def _run(
         self, argv: Sequence[str], *, most_s: float = float("inf"), most_bytes: int = MOST_ANSWER_BYTES
-    ) -> ShellAnswer:
+    ) -> ProgramAnswer:
         """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time."""
         own, words = split_env_words(argv)
         hidden = {place.removeprefix("env.") for place in self.work.hidden}
         env = {name: value for name, value in self.work.env.items() if name not in hidden}
-        timeout_s = min(most_s, self.templates.timeout_s)
-        return run_program(
-            words,
-            {**self.environ, **env, **own},
-            stdin=b"",
-            timeout_s=timeout_s,
-            cwd=self.work.cwd,
-            most_bytes=most_bytes,
-        )
+        environ, timeout_s = {**self.environ, **env, **own}, min(most_s, self.templates.timeout_s)
+        return run_program(words, environ, timeout_s=timeout_s, cwd=self.work.cwd, most_bytes=most_bytes)
 
 
-def checked(answer: ShellAnswer, place: str) -> ShellAnswer:
+def checked(answer: ProgramAnswer, place: str) -> ProgramAnswer:
     """The answer of a launcher. Raises ToolError where it failed."""
     if answer.code != 0:
         raise ToolError(f"{place} does not answer", cause=answer.said)
     return answer
 
 
-def _job_of(found: re.Match[str] | None) -> str | None:
-    """The ID of a job; None for a word that a launcher would take for an option."""
-    job = None if found is None else found[1]
-    return None if not job or job.startswith("-") else job
+def _job_in(pattern: str, text: str) -> str | None:
+    """The ID of a job in this text; None for a word that a launcher would take for an option."""
+    found = re.search(pattern, text)
+    return None if found is None or found[1].startswith("-") else found[1] or None

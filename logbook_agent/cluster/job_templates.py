@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -147,14 +146,12 @@ def _check(where: str, given: JobTemplates) -> None:
         if not getattr(given, key):
             raise UsageError(f"{where} has no {key}", hint=f"{manual('how-to/clusters.md')} describes {key}")
     for key, allowed in _KNOWN.items():
-        unknown = unknown_placeholder(getattr(given, key), allowed)
-        if unknown is not None:
+        names = (name for word in getattr(given, key) for name in _PLACEHOLDER.findall(word))
+        if unknown := next((name for name in names if name not in allowed), None):
             known = ", ".join(f"{{{name}}}" for name in allowed)
             raise UsageError(
                 f"{where}: unknown placeholder in {key}: {{{unknown}}}", hint=f"placeholders of {key}: {known}"
             )
-    if given.submit.count("{command}") != 1:
-        raise UsageError(f"{where}: submit needs {{command}} once, as a word of its own")
     for key in ("id", "found", "line", "gone"):
         try:
             re.compile(getattr(given, key).replace("{name}", "x"))
@@ -162,6 +159,8 @@ def _check(where: str, given: JobTemplates) -> None:
             raise UsageError(f"{where}: {key} is not a valid regular expression", cause=str(error)) from None
     if wrong := next((fact for fact in given.facts if fact not in FACTS), None):
         raise UsageError(f"{where}: unknown name in facts: {wrong!r}", hint=f"facts: {', '.join(FACTS)}")
+    if given.submit.count("{command}") != 1:
+        raise UsageError(f"{where}: submit needs {{command}} once, as a word of its own")
     place = next((place for place, word in enumerate(given.submit) if "{name}" in word), None)
     if place is not None and any("{env}" in word or "{command}" in word for word in given.submit[:place]):
         raise UsageError(f"{where}: the word with {{name}} must stand before {{env}} and {{command}}")
@@ -169,14 +168,6 @@ def _check(where: str, given: JobTemplates) -> None:
         raise UsageError(f"{where}: find needs {{name}} in submit")
 
 
-# -- words -----------------------------------------------------------------------------------------
-
-
 def filled(words: Words, **values: str) -> list[str]:
     """The words with what stands for their placeholders."""
     return [_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words]
-
-
-def unknown_placeholder(words: Words, allowed: Collection[str]) -> str | None:
-    """A placeholder in these words that nothing stands for."""
-    return next((name for word in words for name in _PLACEHOLDER.findall(word) if name not in allowed), None)

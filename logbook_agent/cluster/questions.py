@@ -1,25 +1,26 @@
-"""What is asked of another machine: the code of workers is brought there with the first question, and answers it
-(`far.py`)."""
+"""What is asked of another machine: each question starts `far.py` there, and the code of workers is brought with the
+first one."""
 
 from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import Any
 
+from logbook_agent.cluster.far import Piece
 from logbook_agent.cluster.sent_code import Places, worker_code
-from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, Shell, ShellAnswer, brief
+from logbook_agent.cluster.shell import Shell, brief
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import NoAnswer, Unavailable, nothing_sent
+from logbook_agent.running.executors.contract import Unavailable, nothing_sent
+from logbook_agent.running.programs import MOST_ANSWER_BYTES, NoAnswer, ProgramAnswer
 
-# What is brought behind the line of an answer may be longer.
-MOST_BYTES = 2**30
+# A machine that did not answer is asked nothing for so long.
+_SILENCE_S = 5.0
 # What a shell says when it finds no Python; from the second on it counts the signals that ended a program. What the
 # program below says when it needs the code.
 _NO_PROGRAM, _SIGNAL, _NO_CODE = 127, 128, 77
-# A machine that did not answer is asked nothing for so long.
-_SILENCE_S = 5.0
 # Who can see the processes of that machine sees no request. The code is unpacked under another name first: nobody meets
 # half of it.
 _BOOT = f"""import os, sys
@@ -42,11 +43,10 @@ answer(line)
 
 
 class Questions:
-    """Asks `far.py` on the machine that `shell` leads to, by the Python and in the folder that `places` name."""
+    """Asks `far.py` on the machine that `shell` leads to, which errors call `place`."""
 
-    def __init__(self, shell: Shell, places: Places) -> None:
-        self._shell, self._places = shell, places
-        self._name = shell.host or "this host"
+    def __init__(self, shell: Shell, places: Places, place: str) -> None:
+        self._shell, self._places, self._place = shell, places, place
         # Until when, by the monotonic clock, the machine is not asked again, and what failed.
         self._silence: tuple[float, ToolError] | None = None
 
@@ -56,69 +56,60 @@ class Questions:
         return f"{self._places.folder}/code/{worker_code().digest}"
 
     def ask(
-        self,
-        verb: str,
-        request: Mapping[str, object],
-        *,
-        data: bytes = b"",
-        timeout_s: float = 60.0,
-        into: IO[bytes] | None = None,
-    ) -> tuple[dict[str, Any], bytes]:
-        """The line of JSON of an answer, and the bytes behind it, which are to be read from a file where there is one.
-        `data` follows the request. Raises ToolError; NoAnswer where it was cut off: what was asked may have been
-        done."""
+        self, verb: str, request: Mapping[str, object], *, data: bytes = b"", timeout_s: float = 60.0
+    ) -> tuple[dict[str, Any], list[tuple[str, Piece]]]:
+        """The line of JSON of an answer, and the pieces of files behind it. `data` follows the request. Raises
+        ToolError; NoAnswer where it was cut off: what was asked may have been done."""
         if self._silence is not None and time.monotonic() < self._silence[0]:
             with nothing_sent():
                 raise self._silence[1]
         try:
-            head, rest = self._answer(json.dumps([verb, request]).encode() + b"\n", data, timeout_s, into)
+            head, pieces = self._answer(json.dumps([verb, request]).encode() + b"\n", data, timeout_s)
         except (NoAnswer, Unavailable) as error:
-            self.silence(error)
+            self.silenced(error)
             raise
         self._silence = None
         if "error" in head:
-            raise ToolError(f"logbook failed on {self._name}", cause=brief(str(head["error"])))
-        return head, rest
+            raise ToolError(f"logbook failed on {self._place}", cause=brief(str(head["error"])))
+        return head, pieces
 
-    def silence(self, error: ToolError) -> None:
-        """Ask nothing for a while: each question fails with this error."""
+    def silenced(self, error: ToolError) -> ToolError:
+        """The error, with which questions fail for a while."""
         self._silence = time.monotonic() + _SILENCE_S, error
+        return error
 
-    def _answer(
-        self, request: bytes, data: bytes, timeout_s: float, into: IO[bytes] | None
-    ) -> tuple[dict[str, Any], bytes]:
-        words = [self._places.python, "-IS", "-c", _BOOT, self.code_folder]
-        most = MOST_ANSWER_BYTES if into is None else MOST_BYTES
+    def _answer(self, request: bytes, data: bytes, timeout_s: float) -> tuple[dict[str, Any], list[tuple[str, Piece]]]:
+        def run(code: bytes) -> ProgramAnswer:
+            words = [self._places.python, "-IS", "-c", _BOOT, self.code_folder, str(len(code))]
+            return self._shell.run(words, stdin=request + code + data, timeout_s=timeout_s)
 
-        def run(code: bytes) -> ShellAnswer:
-            stdin, size = request + code + data, str(len(code))
-            return self._shell.run([*words, size], stdin=stdin, timeout_s=timeout_s, into=into, most_bytes=most)
-
-        found = run(b"")
-        if found.code == _NO_CODE:
-            found = run(worker_code().archive())
-        self._check(found)
-        line, _, rest = found.out.partition(b"\n")
-        if into is not None:
-            into.seek(0)
-            line = into.readline(MOST_ANSWER_BYTES)
+        answer = run(b"")
+        if answer.code == _NO_CODE:
+            answer = run(worker_code().packed())
+        self._check(answer)
+        line, _, rest = answer.out.partition(b"\n")
         try:
             head = json.loads(line)
-        except (ValueError, RecursionError):
-            head = None
-        if not isinstance(head, dict):
-            raise NoAnswer(f"{self._name} did not answer a request", cause="its answer cannot be read")
-        return head, rest
+            unpacked = zlib.decompressobj()
+            whole, pieces, start = unpacked.decompress(rest, MOST_ANSWER_BYTES), [], 0
+            if unpacked.unconsumed_tail:
+                raise ValueError("too much")
+            for folder, name, at, size in head.pop("pieces"):
+                pieces.append((str(folder), (str(name), int(at), whole[start : start + int(size)])))
+                start += int(size)
+        except (ValueError, TypeError, KeyError, RecursionError, zlib.error):
+            raise NoAnswer(f"{self._place} did not answer a request", cause="its answer cannot be read") from None
+        return head, pieces
 
-    def _check(self, answer: ShellAnswer) -> None:
+    def _check(self, answer: ProgramAnswer) -> None:
         """Raises ToolError where the program there failed."""
         if answer.code == _NO_PROGRAM:
             raise ToolError(
-                f"{self._places.python} not found on {self._name}",
+                f"{self._places.python} not found on {self._place}",
                 cause=answer.said,
                 hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
             )
         if not 0 <= answer.code < _SIGNAL:
-            raise NoAnswer(f"logbook was cut off on {self._name}", cause=answer.said)
+            raise NoAnswer(f"logbook was cut off on {self._place}", cause=answer.said)
         if answer.code != 0:
-            raise ToolError(f"logbook failed on {self._name}", cause=brief(answer.said))
+            raise ToolError(f"logbook failed on {self._place}", cause=brief(answer.said))

@@ -2,13 +2,12 @@
 (`ray_driver.py`); its log tells what becomes of them (`ray_log.py`).
 
 The id of the Job is chosen here and stands in the client's spool before it is sent, and Ray takes none twice: so a
-submission whose answer was lost starts nothing when it is looked for. An id that Ray does not know is taken by an empty
-Job, so that it cannot come later.
+submission whose answer was lost is sent again. Once its client is gone, an id that Ray does not know is taken by an
+empty Job, so that it cannot come later.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import io
@@ -22,34 +21,28 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import logbook_agent
 from logbook_agent import __version__
-from logbook_agent.cluster import far
-from logbook_agent.cluster.archive import bring
-from logbook_agent.cluster.ray_api import jobs_at
-from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents, log_of
-from logbook_agent.cluster.remote import Remote
-from logbook_agent.cluster.sent_code import Files, Places, worker_code
+from logbook_agent.cluster.ray_api import Jobs
+from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents
+from logbook_agent.cluster.remote import FarState, Remote
+from logbook_agent.cluster.sent_code import Archive, Places, worker_code
 from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import StoreError, ToolError, UsageError
+from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Host
-from logbook_agent.running.executors.contract import (
-    PIECE_BYTES,
-    MachineFacts,
-    NoAnswer,
-    Stage,
-    Submission,
-    nothing_sent,
-)
+from logbook_agent.model.worker_report import Stage
+from logbook_agent.running.executors.contract import MachineFacts, Submission, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.tree import ARCHIVE
-from logbook_agent.store.layout import LOG
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
 _ADDRESS = re.compile(r"https?://[^\s/]")
 _DRIVER = "ray_driver.py"
+# What the driver needs of this package, beside Ray.
+_FAR = ("__init__.py", "cluster/__init__.py", "cluster/far.py", "store/__init__.py", "store/processes.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +72,7 @@ class RaySettings(Places):
 
 
 class Ray(Remote):
-    """Speaks to the cluster by HTTP. What `far.py` answers on another machine is answered from there."""
+    """Speaks to the cluster by HTTP. What `far.py` answers on another machine is read from the logs of Jobs."""
 
     is_batch = True
     pace_s = 1.0
@@ -87,13 +80,12 @@ class Ray(Remote):
     devices = None
 
     def __init__(self, settings: RaySettings, environ: Mapping[str, str]) -> None:
-        super().__init__(shell=Shell(environ=environ), places=settings, environ=environ, secrets={})
         self.settings = settings
-        self.jobs = jobs_at(settings.address)
-        # Where packages lie on the cluster, with the mode of their files, by the folders where nodes unpack them.
+        super().__init__(shell=Shell(environ=environ), places=settings, environ=environ, secrets={})
+        self.jobs = Jobs(settings.address)
+        # Where packages lie on the cluster, by the folders where nodes unpack them.
         self._packages: dict[str, str] = {}
-        # The spools whose runs were named to the logs of their Jobs.
-        self._named: set[Path] = set()
+        self._logs: dict[str, JobLog] = {}
 
     @property
     def place(self) -> str | None:
@@ -128,35 +120,24 @@ class Ray(Remote):
         """As `Remote.launch`, by one Job. What depends on its runs lies in packages: an entrypoint is shown to
         everybody."""
         job, _ = _parts(items[0][1])
-        for _, sent in items:
-            self._told(sent)
         with nothing_sent():
             self.provide(self.questions.code_folder, worker_code())
             trees = (f"{item.work.tree}{ARCHIVE}" for item, _ in items if item.work.tree)
             packages = {path: self._packages[path] for path in sorted({self.questions.code_folder, *trees})}
-            plan = json.dumps(self._plan(job, items, at_most, packages)).encode()
-            driver = {
-                _DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(),
-                "far.py": Path(far.__file__).read_bytes(),
-                "plan.json": plan,
-            }
+            plan = json.dumps(self._plan(job, items, at_most, [*packages])).encode()
+            top = Path(logbook_agent.__file__).parent
+            modules = {f"{top.name}/{name}": (top / name).read_bytes() for name in _FAR}
+            driver = {_DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(), "plan.json": plan, **modules}
             address = self.jobs.provide(f"_ray_pkg_{job}.zip", functools.partial(_zip, driver))
         environment = {"working_dir": address, "py_modules": [*packages.values()]}
         self.jobs.submit(job, f"python {_DRIVER}", environment)
         write_sent_together([(item.spool, dataclasses.replace(sent, job=job)) for item, sent in items])
 
     def _plan(
-        self,
-        job: str,
-        items: Sequence[tuple[Submission, Sent]],
-        at_most: int,
-        packages: Mapping[str, str],
+        self, job: str, items: Sequence[tuple[Submission, Sent]], at_most: int, packages: Sequence[str]
     ) -> dict[str, Any]:
         """The plan of the driver: the units of runs, and how to start them."""
-        units: dict[str, list[dict[str, Any]]] = {}
-        for item, sent in items:
-            key = _parts(sent)[1]
-            units.setdefault(item.pin or key, []).append({"key": key, "work": encode(item.work)})
+        units = units_of(items, lambda item: item[0].pin)
         return {
             "job": job,
             "prefix": PREFIX,
@@ -165,30 +146,22 @@ class Ray(Remote):
             "code": self.questions.code_folder,
             "python": self.settings.python,
             "options": self.settings.options,
-            "packages": [*packages],
+            "packages": packages,
             "at_most": at_most,
-            "units": list(units.values()),
+            "units": [[{"key": _parts(sent)[1], "work": encode(item.work)} for item, sent in unit] for unit in units],
         }
 
-    def provide(self, path: str, files: Files) -> None:
+    def provide(self, path: str, files: Archive) -> None:
         """As `Remote.provide`; the nodes write the archive, and unpack that of the code."""
 
         def content() -> bytes:
-            return _zip({f"{files.digest}{ARCHIVE}": files.archive()})
+            return _zip({f"{files.digest}{ARCHIVE}": files.packed()})
 
         self._packages[path] = self.jobs.provide(f"_ray_pkg_logbook_{files.digest}.zip", content)
 
-    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
-        """As `Remote.has_arrived`; a Job that has not begun may still do so."""
-        log = log_of(self.settings.address, _parts(sent)[0])
-        log.refresh(at_once=True)
-        if log.facts is None:
-            if self.jobs.submit(log.job, EMPTY):
-                return False
-            log.refresh(at_once=True)
-        if log.is_going and not log.has_begun and not log.is_empty:
-            raise NoAnswer(f"the job {log.job} has not started yet", cause=f"its state in Ray is {log.status}")
-        return log.has_begun
+    def has_arrived(self, spool: Spool) -> bool:
+        """As `Remote.has_arrived`: Ray knows its Job."""
+        return (sent := spool.get(Sent)) is not None and self.jobs.job(_parts(sent)[0]) is not None
 
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`, by a small Job beside the driver of each Job: it leaves files that the driver looks
@@ -209,65 +182,58 @@ class Ray(Remote):
 
     # -- following -----------------------------------------------------------------------------------
 
-    def _told(self, sent: Sent) -> tuple[JobLog, RunEvents]:
+    def _read(self, spool: Spool, sent: Sent) -> tuple[JobLog, RunEvents]:
         """The log of the Job of a run, and what it tells of the run."""
         job, key = _parts(sent)
-        log = log_of(self.settings.address, job)
-        return log, log.run(key)
+        log = self._logs.setdefault(job, JobLog(self.jobs, job))
+        return log, log.run(key, functools.partial(self.files.bring, spool))
 
-    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
+    def states(
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
+    ) -> Mapping[str, FarState]:
+        """As `Remote.states`; one log tells of all runs of a Job, so all are named before it is read."""
+        found = {folder: self._read(spool, Sent(folder=folder)) for folder, spool in going.items()}
+        return {folder: self._state(*told) for folder, told in found.items()}
+
+    def _state(self, log: JobLog, told: RunEvents) -> FarState:
+        log.refresh()
+        if not told.is_over and log.facts is None:
+            return FarState(is_known=False)
+        if told.is_over or log.is_going or told.head.get("stage") == "elsewhere":
+            state: FarState = self._decoded(FarState, {"stage": "sent", **told.head})
+            return state
+        return FarState(stage="elsewhere" if log.has_begun else "never-started", said=log.ended_as)
+
+    def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
         """As `Remote.judged`. What nobody answers for counts as lost when the lease is over: by then its worker, too,
         has noticed and ended."""
-        seen = spool.get(Seen)
-        if "unknown" in head:
+        seen, stage, said = spool.get(Seen), state.stage, state.said
+        if not state.is_known:
             if sent.job is None and (seen is None or seen.stage == "sent"):
-                closed = head["unknown"] and self.jobs.submit(_parts(sent)[0], EMPTY)
+                closed = not spool.is_held() and self.jobs.submit(_parts(sent)[0], EMPTY)
                 return ("never-started", "the submission never arrived") if closed else ("sent", None)
-            head = {"stage": "elsewhere", "said": "Ray no longer knows its Job: the head was restarted"}
-        stage, said = super().judged(spool, sent, head)
+            stage, said = "elsewhere", "Ray no longer knows its Job: the head was restarted"
         if stage != "elsewhere" or seen is None or seen.stage != stage:
             return stage, said
         is_over = time.time() - (spool.folder / SEEN).stat().st_mtime > self.settings.lease_s
         return "lost" if is_over else stage, said
 
-    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
-        """As `Executor.look`: one answer tells of all runs of a Job, so all are named before it is read."""
-        for spool in spools:
-            # What is wrong with one is told when it is followed.
-            with contextlib.suppress(StoreError):
-                if spool.folder not in self._named and (sent := spool.get(Sent)) is not None:
-                    self._told(sent)
-                    self._named.add(spool.folder)
-
-    def drop(self, sent: Sent) -> None:
-        """Nothing to do: the node removes the files when they were sent."""
-
-    def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
-        """As `Remote.state`: how far a run is, as `far.py` answers on a machine of its own."""
-        log, told = self._told(sent)
-        log.refresh()
-        output = b"" if offset is None else told.read(LOG, offset, PIECE_BYTES)
-        if not told.is_over and log.facts is None:
-            return {"unknown": not spool.is_held()}, output
-        if told.is_over or log.is_going or told.head.get("stage") == "elsewhere":
-            began = None if told.is_over else told.record(BEGAN)
-            return {"stage": "sent", "began": began, **told.head}, output
-        return {"stage": "elsewhere" if log.has_begun else "never-started", "said": log.ended_as}, output
-
     def fetch(self, spool: Spool, sent: Sent) -> None:
         """As `Remote.fetch`: what has come of the files."""
-        log, told = self._told(sent)
+        log, told = self._read(spool, sent)
         log.refresh()
         has_end = told.head.get("stage") == "ended"
-        if has_end and FINAL not in told.files:
+        said = told.head.get("said") or (None if log.is_going or told.is_over else log.ended_as)
+        if said and not has_end and not (spool.has(ERRORS) and spool.read(ERRORS)):
+            spool.files.write(ERRORS, f"{said}\n".encode())
+        self.files.finish(spool, has_end=has_end)
+        if has_end and not spool.has(FINAL):
             raise ToolError(
                 f"cannot read the files of {_parts(sent)[1]}", cause="Ray did not return them", hint="logbook status"
             )
-        said = told.head.get("said") or (None if log.is_going or told.is_over else log.ended_as)
-        if said and not has_end and not told.read(ERRORS, 0, 1):
-            told.write(ERRORS, 0, f"{said}\n".encode())
-        bring(spool, ((name, told.pieces(name)) for name in told.files if has_end or name != FINAL))
-        told.close()
+
+    def drop(self, sent: Sent) -> None:
+        """Nothing to do: the node removes the files when they were sent."""
 
 
 def _parts(sent: Sent) -> tuple[str, str]:

@@ -3,7 +3,6 @@ needed here."""
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,7 +11,8 @@ import requests
 import urllib3
 
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import NoAnswer, Unavailable
+from logbook_agent.running.executors.contract import Unavailable
+from logbook_agent.running.programs import NoAnswer
 
 # The address is answered by the head itself: what it does may take a moment, that it answers does not.
 _TIMEOUT_S = (5.0, 60.0)
@@ -115,9 +115,3 @@ class Jobs:
         if not isinstance(found, dict):
             raise ToolError(f"{self.address} is not a Ray dashboard", cause="its answer is not JSON")
         return found
-
-
-@functools.cache
-def jobs_at(address: str) -> Jobs:
-    """The connections to an address; one object for each in this process."""
-    return Jobs(address)

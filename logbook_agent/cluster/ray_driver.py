@@ -8,7 +8,6 @@ and its state. A client that wants runs to end leaves their numbers as files in 
 from __future__ import annotations
 
 import base64
-import contextlib
 import itertools
 import json
 import os
@@ -18,10 +17,10 @@ import sys
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 # Ray gives every task the runtime environment of its Job, and so every command its PYTHONPATH: this one is for the
 # driver alone.
@@ -31,16 +30,14 @@ os.environ[_CONFIG] = json.dumps({**json.loads(os.environ.get(_CONFIG, "{}")), "
 import ray  # noqa: E402
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: E402
 
-if TYPE_CHECKING:
-    from logbook_agent.cluster import far
-else:
-    import far  # it lies beside this file in the package of the Job
+import logbook_agent  # noqa: E402 - of it, the package of the Job has what far.py needs
+from logbook_agent.cluster import far  # noqa: E402
 
 _POLL_S = 0.5
 # A task that has no node by then is reported to wait.
 _WAITS_S = 5.0
 # So much of the files of a run stands in a line, encoded: Ray passes on up to 100 KiB without its store of objects.
-_LINE_BYTES = 64 << 10
+far.PIECE_BYTES = far.MOST_BYTES = far.SMALL_BYTES
 # A sign of life is passed on after this part of a run's age, but no sooner and no later than so.
 _BEAT_PART, _BEAT_S, _MOST_BEAT_S = 0.05, 2.0, 30.0
 
@@ -64,8 +61,8 @@ def unit(plan: Plan, works: list[dict[str, Any]], packages: list[tuple[str, Any]
             subprocess.run([python_of(plan), "-m", "compileall", "-q", str(path)], check=False)
     yield {"node": ray.get_runtime_context().get_node_id()}
     for given in works:
-        for event in run(plan, far.path_of(plan["spools"]) / given["key"], given["work"]):
-            yield {"key": given["key"], **event}
+        for told in run(plan, far.path_of(plan["spools"]) / given["key"], given["work"]):
+            yield {"key": given["key"], **told}
 
 
 def python_of(plan: Plan) -> str:
@@ -90,54 +87,38 @@ def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
             cwd="/",
             start_new_session=True,
         )
-    sent: dict[str, int] = {}
+    folder, sizes = str(spool), dict[str, int]()
+    began, seen = time.monotonic(), None
     try:
-        yield from followed(spool, worker, sent)
+        while worker.poll() is None:
+            wait_s = min(_MOST_BEAT_S, max(_BEAT_S, (time.monotonic() - began) * _BEAT_PART))
+            head, pieces = far.look({folder: (False, seen, sizes, True)}, wait_s)
+            state = head["runs"][folder]
+            if state["stage"] in far.OVER:
+                time.sleep(far.SOON_S)  # its worker is about to begin, or to end
+                continue
+            seen = state["seen"]
+            yield event(sizes, pieces, state)
     finally:
         # Whatever ends this task ends its worker.
         worker.terminate()
         worker.wait()
     if far.stage_of(spool) == "orphaned":
-        far.stop(str(spool))
-    stage = far.stage_of(spool)
-    head = {"stage": stage if stage in ("ended", "never-started") else "lost", "said": far.said_of(spool)}
-    yield from news(spool, far.left_by(spool), sent, head=head)
-    far.drop(str(spool))
+        far.stop(folder)
+    state, is_whole = far.state_of(spool, close=False), False
+    state["stage"] = state["stage"] if state["stage"] in far.OVER else "lost"
+    while not is_whole:
+        head, pieces = far.fetch(folder, sizes)
+        is_whole = head["is_whole"]
+        yield event(sizes, pieces, state if is_whole else None)
+    far.drop(folder)
 
 
-def followed(spool: Path, worker: subprocess.Popen[bytes], sent: dict[str, int]) -> Iterator[Event]:
-    """What is new of a run, until its worker ends."""
-    began, beat_at = time.monotonic(), 0.0
-    state: tuple[str, str | None] | None = None
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            worker.wait(_POLL_S)
-            return
-        before, now, facts = state, time.monotonic(), Event()
-        state = far.stage_of(spool), far.said_of(spool)
-        if state[0] in ("sent", "running") and (state != before or now >= beat_at):
-            beat_at = now + min(_MOST_BEAT_S, max(_BEAT_S, (now - began) * _BEAT_PART))
-            beat = far.plain(spool / "heartbeat.json")
-            facts = {"head": {"stage": state[0], "said": state[1], "heartbeat": beat}}
-        yield from news(spool, ("began.json", "output.log"), sent, **facts)
-
-
-def news(spool: Path, names: Iterable[str], sent: dict[str, int], **facts: Any) -> Iterator[Event]:
-    """What is new in these files, the last of it with these facts; `sent` counts what was told of each."""
-    pieces: list[tuple[str, int, str]] = []
-    room = _LINE_BYTES
-    for name in names:
-        with contextlib.suppress(FileNotFoundError), (spool / name).open("rb") as file:
-            file.seek(sent.get(name, 0))
-            while (data := file.read(room)) or name not in sent:
-                at = sent.get(name, 0)
-                pieces.append((name, at, base64.b64encode(zlib.compress(data, 1)).decode()))
-                sent[name], room = at + len(data), room - len(data)
-                if not room:
-                    yield {"files": pieces}
-                    pieces, room = [], _LINE_BYTES
-    if pieces or facts:
-        yield {"files": pieces, **facts}
+def event(sizes: dict[str, int], pieces: list[tuple[str, Any]], state: Event | None) -> Event:
+    """Pieces of the files of a run, which are as long so far as `sizes` says, and its state."""
+    sizes |= {name: at + len(data) for _, (name, at, data) in pieces}
+    files = [(name, at, base64.b64encode(zlib.compress(data, 1)).decode()) for _, (name, at, data) in pieces]
+    return {"files": files} if state is None else {"files": files, "head": state}
 
 
 def end(plan: Plan, key: str) -> None:
@@ -267,8 +248,8 @@ def main() -> None:
     """Make the runs of the plan beside this file."""
     plan: Plan = json.loads(Path(__file__).with_name("plan.json").read_bytes())
     ray.init(log_to_driver=False, logging_level="ERROR")
-    # Nodes do not have this module.
-    ray.cloudpickle.register_pickle_by_value(far)
+    # Nodes do not have these modules.
+    ray.cloudpickle.register_pickle_by_value(logbook_agent)
     Driver(plan).run()
 
 

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import functools
 import json
-import os
-import tempfile
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 
-from logbook_agent.cluster.questions import MOST_BYTES
-from logbook_agent.cluster.ray_api import Jobs, jobs_at
-from logbook_agent.running.executors.contract import OVER, PIECE_BYTES
+from logbook_agent.cluster.ray_api import Jobs
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.worker_report import OVER
 
 # How the events begin in the log of the Job.
 PREFIX = "LOGBOOK "
@@ -29,7 +26,7 @@ EMPTY = "true"
 # Whoever asks for a Job again earlier gets what was read last.
 _PACE_S = 0.5
 _LINES = (8, 64, 512)
-_MOST_PIECE_BYTES, _IN_MEMORY_BYTES = 1 << 20, 1 << 18
+_MOST_PIECE_BYTES = 1 << 20
 # Of what Ray says of a Job that did not begin.
 _MESSAGE_CHARS = 300
 
@@ -38,55 +35,20 @@ Event = dict[str, Any]
 
 @dataclass(slots=True)
 class RunEvents:
-    """What was told of a run: its last state, and of its files what has come."""
+    """What was told of a run: its last state. `bring` takes the pieces of its files."""
 
+    bring: Callable[[str, int, bytes], None]
     head: dict[str, Any] = field(default_factory=dict)
-    files: dict[str, IO[bytes]] = field(default_factory=dict)
 
     @property
     def is_over(self) -> bool:
         return self.head.get("stage") in OVER
 
     def apply(self, event: Event) -> None:
-        """Take in an event. Raises ValueError, TypeError or zlib.error for one that is none."""
+        """Take in an event. Raises ValueError, TypeError or zlib.error for one that is none, and StoreError."""
         for name, at, data in event.get("files", ()):
-            content = zlib.decompressobj().decompress(base64.b64decode(data), _MOST_PIECE_BYTES)
-            self.write(str(name), at, content)
+            self.bring(str(name), at, zlib.decompressobj().decompress(base64.b64decode(data), _MOST_PIECE_BYTES))
         self.head = dict(event.get("head", self.head))
-
-    def write(self, name: str, at: int, content: bytes) -> None:
-        """Write a piece of a file. Raises ValueError where what stands before it has not come."""
-        if name not in self.files:
-            self.files[name] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - until `close`
-        file = self.files[name]
-        if not 0 <= at <= min(file.seek(0, os.SEEK_END), MOST_BYTES):
-            raise ValueError(at)
-        file.seek(at)
-        file.write(content)
-
-    def read(self, name: str, at: int = 0, most: int = -1) -> bytes:
-        """A piece of a file, as far as it has come."""
-        if name not in self.files:
-            return b""
-        self.files[name].seek(at)
-        return self.files[name].read(most)
-
-    def pieces(self, name: str) -> Iterator[bytes]:
-        """The whole file."""
-        self.files[name].seek(0)
-        return iter(lambda: self.files[name].read(PIECE_BYTES), b"")
-
-    def record(self, name: str) -> object:
-        """What stands in a file of JSON; None where nothing does."""
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(self.read(name))
-        return None
-
-    def close(self) -> None:
-        """Forget the files."""
-        for file in self.files.values():
-            file.close()
-        self.files.clear()
 
 
 @dataclass(slots=True)
@@ -115,16 +77,16 @@ class JobLog:
     def is_empty(self) -> bool:
         return self.facts is not None and self.facts.get("entrypoint") == EMPTY
 
-    def run(self, key: str) -> RunEvents:
+    def run(self, key: str, bring: Callable[[str, int, bytes], None]) -> RunEvents:
         """What was told of a run up to the last `refresh` after it was first asked for."""
         if key not in self._runs:
-            self._runs[key] = RunEvents()
+            self._runs[key] = RunEvents(bring)
             self._last, self._read_at = 0, float("-inf")
         return self._runs[key]
 
-    def refresh(self, *, at_once: bool = False) -> None:
+    def refresh(self) -> None:
         """Read what is new. Raises ToolError."""
-        if not at_once and time.monotonic() - self._read_at < _PACE_S:
+        if time.monotonic() - self._read_at < _PACE_S:
             return
         # Asked before the log is read, which is then complete for a Job that has ended.
         self.facts = self.jobs.job(self.job)
@@ -154,7 +116,7 @@ class JobLog:
             return
         self._last, self.has_begun = event["n"], True
         if (run := self._runs.get(event.get("key", ""))) is not None:
-            with contextlib.suppress(ValueError, TypeError, zlib.error):
+            with contextlib.suppress(ValueError, TypeError, zlib.error, StoreError):
                 run.apply(event)
 
     @property
@@ -168,9 +130,3 @@ class JobLog:
         lines = [] if self.has_begun else str(self.facts.get("message") or "").strip().splitlines()[-1:]
         why = "".join(lines).strip()[:_MESSAGE_CHARS]
         return f"its driver ended as {self.status}{why and f': {why}'}"
-
-
-@functools.cache
-def log_of(address: str, job: str) -> JobLog:
-    """The log of a Job; one object for each in this process."""
-    return JobLog(jobs_at(address), job)

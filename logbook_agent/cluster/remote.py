@@ -1,42 +1,39 @@
-"""Workers on another machine. What they leave lies in a folder there, the far spool; the client's spool follows it.
+"""Workers on another machine. Their folders there, the far spools, are copied into the client's spools bit by bit.
 
 Before anything is sent, the client's spool says where it goes (`sent.json`). There the far spool is made exclusively: a
-submission whose answer was lost starts nothing when it is sent again, and a client that asks for one that never came
-closes its place for good, so that it cannot come later.
+submission whose answer was lost starts nothing twice when it is sent again, and a client that asks for one that never
+came closes its place for good, so that it cannot come later.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import tempfile
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.answers import files_of, record_of, sound, stage_named
-from logbook_agent.cluster.archive import bring, members
+from logbook_agent.cluster.far import PIECE_BYTES, Piece
+from logbook_agent.cluster.far_files import MOST_BYTES, FarFiles
 from logbook_agent.cluster.questions import Questions
-from logbook_agent.cluster.sent_code import Files, Places, carried
+from logbook_agent.cluster.sent_code import Archive, Places, carried
 from logbook_agent.cluster.shell import Shell, brief
-from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.worker_report import Began
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import LogbookError, ToolError
+from logbook_agent.model.worker_report import OVER, Stage
 from logbook_agent.running.executors.contract import (
-    OVER,
-    Followed,
     MachineFacts,
-    NoAnswer,
-    Stage,
     Submission,
     for_each,
     nothing_sent,
+    troubles_of,
 )
-from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.layout import LOG
-from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool, write_sent_together
 
 _FETCH_S = 600.0
 # A question that only looks has so long.
@@ -47,12 +44,29 @@ _AT_ONCE_S = 0.6
 _NEWS_S = 2.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FarState:
+    """How far a run is, as its machine tells it; `seen` is a digest of that. `silent_s`: how long nothing was heard of
+    its worker. `complaint`: what an engine wrote that ended it. `is_closed`: no worker can begin any more. `is_whole`:
+    all that it left has come. `is_known`: something was ever heard of its submission."""
+
+    stage: Stage = "elsewhere"
+    seen: int = 0
+    said: str | None = None
+    has_begun: bool = False
+    silent_s: float | None = None
+    complaint: str = ""
+    is_closed: bool = False
+    is_whole: bool = False
+    is_known: bool = True
+
+
 class Remote:
-    """Starts workers on the machine that `shell` leads to. Engines that start them in their own way override `folders`,
-    `launch`, `has_arrived`, `end` and `judged`."""
+    """Starts workers on the machine that `shell` leads to. A scheduler has four methods of its own: `launch`, `judged`,
+    `end` and, where it does not share a disk with its nodes, `states`."""
 
     is_batch: ClassVar[bool] = False
-    is_single: ClassVar[bool] = False
+    is_single: bool = False
     # Questions wait for news by themselves.
     pace_s: ClassVar[float] = 0.5
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
@@ -62,11 +76,13 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
-        self.questions = Questions(shell, places)
+        self.questions = Questions(shell, places, str(self.place))
         self.ask = self.questions.ask
-        # What was told of runs last, by their folders; those that were not yet followed since.
-        self.looked: dict[str, Any] = {}
-        self._fresh: set[str] = set()
+        self.files = FarFiles()
+        # What the states of runs were called when they were last told, and which runs have come whole, by their
+        # folders.
+        self._seen: dict[str, int] = {}
+        self._whole: set[str] = set()
         # Archives that are there.
         self._provided: set[str] = set()
 
@@ -75,108 +91,58 @@ class Remote:
         """The machine, as the settings name it."""
         return self.shell.host
 
-    @property
-    def name(self) -> str:
-        """The machine, for messages."""
-        return self.place or "this host"
-
     # -- the contract --------------------------------------------------------------------------------
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        found: MachineFacts | None = record_of(MachineFacts, self.ask("hello", {})[0])
-        if found is None:
-            raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
+        found: MachineFacts = self._decoded(MachineFacts, self.ask("hello", {})[0])
         return found
 
     def start(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Executor.start`."""
-        new = [item for item in items if not item.spool.has(FINAL) and not self._has_started(item.spool)]
+        new = [item for item in items if not item.spool.has(FINAL) and not self.has_arrived(item.spool)]
         if not new:
             return
         for item in new:
             self._check_secrets(item.work)
         with nothing_sent():
-            carried = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
-        sent = [Sent(folder=f"{self.places.folder}/spools/{name}") for name in self.folders(carried)]
+            new = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
+        # What is sent again goes to the same place, where it starts nothing twice.
+        first = [item.spool for item in new if not item.spool.has(SENT)]
+        places = [f"{self.places.folder}/spools/{name}" for name in self.folders(new)]
+        sent = [item.spool.get(Sent) or Sent(folder=place) for item, place in zip(new, places, strict=True)]
         write_sent_together([(item.spool, one) for item, one in zip(new, sent, strict=True)])
         try:
-            self.launch(list(zip(carried, sent, strict=True)), at_most)
+            self.launch(list(zip(new, sent, strict=True)), at_most)
         except NoAnswer:
             raise
         except ToolError:
-            for item in new:
-                _forget(item.spool)
+            for spool in first:
+                spool.files.remove(SENT)
             raise
 
-    def _has_started(self, spool: Spool) -> bool:
-        """Whether an earlier submission arrived. If not, it cannot arrive any more. Raises NoAnswer while this is
-        unknown."""
-        sent = spool.get(Sent)
-        if sent is None:
-            return False
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
+        """As `Executor.look`."""
+        going: dict[str, Spool] = {}
+
+        def add(spool: Spool) -> None:
+            sent, seen = spool.get(Sent), spool.get(Seen)
+            if sent is not None and not spool.has(FINAL) and (seen is None or seen.stage not in OVER):
+                going[sent.folder] = spool
+
+        troubles = troubles_of(add, spools)
         try:
-            arrived = self.has_arrived(spool, sent)
-        except ToolError as error:
-            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
-        if not arrived:
-            _forget(spool)
-        return arrived
+            states = self.states(going, max(wait_s, _NEWS_S) if wait_s else 0.0, with_log=with_log) if going else {}
+        except LogbookError as error:
+            return troubles | {spool.folder: error.said for spool in going.values()}
+        return troubles | troubles_of(lambda spool: self._keep(spool, states), going.values())
 
-    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
-        """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
-        before = spool.get(Seen)
-        # First: an attempt that an engine cut off is lost, though its worker wrote an end.
-        # What it printed lies there until it is brought here.
-        if before is not None and before.stage in OVER and (offset is None or spool.has(LOG)):
-            output = b"" if offset is None else log_from(spool, offset)
-            return Followed(stage=stage_named(before.stage), output=output, said=before.said)
-        if spool.has(FINAL):
-            return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
-        sent = spool.get(Sent)
-        if sent is None:
-            said = before.said if before is not None else None
-            return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
-        try:
-            told, output = self.state(spool, sent, offset, wait_s)
-            head = sound(told)
-            stage, said = self.judged(spool, sent, head)
-            said = None if said is None else brief(said)
-        except ToolError as error:
-            known: Stage = stage_named(before.stage) if before is not None else "sent"
-            return Followed(stage=known, trouble=error.said, heartbeat=spool.get(Heartbeat))
-        heartbeat = record_of(Heartbeat, head.get("heartbeat"))
-        self._mirror(spool, stage, said, head, heartbeat)
-        return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
-
-    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
-        """As `Executor.look`, by one question for all of them."""
-        sent: dict[str, bool] = {}
-        for spool in spools:
-            # What is wrong with one is told when it is followed.
-            with contextlib.suppress(StoreError):
-                there, seen = spool.get(Sent), spool.get(Seen)
-                if there is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
-                    sent[there.folder] = not spool.is_held()
-        with contextlib.suppress(ToolError):
-            self._ask_states(sent, max(wait_s, _NEWS_S) if wait_s else 0.0)
-
-    def _ask_states(self, folders: Mapping[str, bool], wait_s: float, offset: int | None = None) -> bytes:
-        """Ask how far runs are, by their folders, with whether a submission that has not arrived is kept from arriving:
-        while a client submits it, it may come yet. Of a single one, the log from `offset` on."""
-        if not folders:
-            return b""
-        known = {folder: self.looked.get(folder) for folder in folders}
-        seen = {folder: told.get("seen") if isinstance(told, dict) else None for folder, told in known.items()}
-        runs = {folder: [close, seen[folder], offset] for folder, close in folders.items()}
-        answer, output = self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
-        self._take_states(folders, answer)
-        return output
-
-    def _take_states(self, folders: Collection[str], answer: Mapping[str, Any]) -> None:
-        found = answer.get("runs")
-        self.looked |= {folder: found.get(folder) if isinstance(found, dict) else None for folder in folders}
-        self._fresh = set(folders)
+    def _keep(self, spool: Spool, states: Mapping[str, FarState]) -> None:
+        """Keep the stage of a run in its spool, and what the engine says of it. Raises LogbookError."""
+        if (sent := spool.get(Sent)) is not None:
+            stage, said = self.judged(spool, sent, states[sent.folder])
+            if spool.get(Seen) != (seen := Seen(stage=stage, said=None if said is None else brief(said))):
+                spool.put(seen)
 
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`."""
@@ -185,16 +151,13 @@ class Remote:
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
-        sent = spool.get(Sent)
-        if sent is None:
+        if (sent := spool.get(Sent)) is None:
             return
-        if not spool.has(FINAL):
+        has_end = spool.has(FINAL)
+        if not has_end:
             self.fetch(spool, sent)
-            self.looked.pop(sent.folder, None)
-            self.drop(sent)
-            return
-        # A client that was cut off brought it. It counts all the same where its machine is gone.
-        with contextlib.suppress(ToolError):
+        # One that came counts all the same where its machine is gone since.
+        with contextlib.suppress(*(ToolError,) if has_end else ()):
             self.drop(sent)
 
     # -- what engines do in their own way --------------------------------------------------------------
@@ -205,17 +168,36 @@ class Remote:
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """Have workers started there. Raises as `Executor.start`."""
-        for item, sent in items:
+        spools = {sent.folder: item.spool for item, sent in items}
+        request = {
+            "works": {sent.folder: encode(item.work) for item, sent in items},
+            "secrets": {sent.folder: {**self.secrets, **item.secrets} for item, sent in items},
+            "code": self.questions.code_folder,
             # One that is over at once costs no further question; others that are to run beside it do not wait.
-            request = {"folder": sent.folder, "work": encode(item.work), "wait_s": _AT_ONCE_S if at_most == 1 else 0.0}
-            secrets = {**self.secrets, **item.secrets}
-            answer, _ = self.ask("start", {**request, "code": self.questions.code_folder, "secrets": secrets})
-            self._take_states([sent.folder], answer)
+            "wait_s": _AT_ONCE_S if at_most == 1 else 0.0,
+        }
+        states = self._take_states(spools, *self.ask("start", request))
+        for spool in spools.values():
+            self._keep(spool, states)
 
-    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
-        """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
-        self._ask_states({sent.folder: True}, 0.0)
-        return not sound(self.looked[sent.folder]).get("is_closed")
+    def has_arrived(self, spool: Spool) -> bool:
+        """Whether it is known that an earlier submission arrived. Raises NoAnswer while it must not be sent again."""
+        return False
+
+    def states(
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
+    ) -> Mapping[str, FarState]:
+        """The states of these runs, by their folders, after what is new of them was brought. Raises LogbookError."""
+        # While a client submits a run, it may come yet; else its place is closed.
+        runs = {
+            folder: [not spool.is_held(), self._seen.get(folder), self.files.sizes(spool), with_log]
+            for folder, spool in going.items()
+        }
+        return self._take_states(going, *self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s))
+
+    def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
+        """The stage of a run by its state, and what the engine says of it. Raises ToolError."""
+        return state.stage, state.said
 
     def end(self, sent: Sent) -> None:
         """Ask the worker there to end its command."""
@@ -225,35 +207,46 @@ class Remote:
         """Remove what was fetched of a run there. Raises ToolError."""
         self.ask("drop", {"folder": sent.folder})
 
-    def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
-        """What its far spool tells of a run, and its log from this byte on. Raises ToolError."""
-        output = b""
-        told = self.looked.get(sent.folder)
-        is_over = isinstance(told, dict) and stage_named(told.get("stage")) in OVER
-        # What it printed is shown from its log, once that is here.
-        if sent.folder not in self._fresh or (offset is not None and not is_over):
-            output = self._ask_states({sent.folder: not spool.is_held()}, wait_s, offset)
-        self._fresh.discard(sent.folder)
-        return self.looked[sent.folder], output
-
-    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
-        """The stage of a run by what its far spool tells, and what the engine says of it. Raises ToolError."""
-        return stage_named(head.get("stage")), head.get("said")
-
     def fetch(self, spool: Spool, sent: Sent) -> None:
         """Bring what a run has left into its spool. Raises ToolError, StoreError."""
-        with tempfile.TemporaryFile() as archive:
-            if files := files_of(self.looked.get(sent.folder)):
-                archive.write(files)
-                archive.seek(0)
-            else:
-                self.ask("fetch", {"folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
-            try:
-                bring(spool, members(archive))
-            except StoreError as error:
-                said = f"{self.name}: {error.message}"
-                self.questions.silence(NoAnswer(said, cause=error.cause))
-                raise StoreError(said, cause=error.cause) from error
+        size = 0
+        while sent.folder not in self._whole:
+            # Its facts come again, as they are with its end.
+            sizes = {name: known for name, known in self.files.sizes(spool).items() if size or name != BEGAN}
+            head, pieces = self.ask("fetch", {"folder": sent.folder, "sizes": sizes}, timeout_s=_FETCH_S)
+            self._bring({sent.folder: spool}, pieces)
+            size += (more := sum(len(data) for _, (_, _, data) in pieces))
+            if head.get("is_whole") is True:
+                self._whole.add(sent.folder)
+            elif more < PIECE_BYTES or size > MOST_BYTES:
+                error = NoAnswer(f"cannot bring a run from {self.place}", cause="its files never end")
+                raise self.questions.silenced(error)
+        self.files.finish(spool)
+        self._whole.discard(sent.folder)
+
+    # -- what is asked of that machine -----------------------------------------------------------------
+
+    def _take_states(
+        self, going: Mapping[str, Spool], head: Mapping[str, Any], pieces: Sequence[tuple[str, Piece]]
+    ) -> dict[str, FarState]:
+        told = head.get("runs")
+        told = told if isinstance(told, dict) else {}
+        states: dict[str, FarState] = {folder: self._decoded(FarState, told.get(folder)) for folder in going}
+        self._bring(going, pieces)
+        self._seen |= {folder: state.seen for folder, state in states.items()}
+        self._whole |= {folder for folder, state in states.items() if state.is_whole}
+        return states
+
+    def _bring(self, going: Mapping[str, Spool], pieces: Sequence[tuple[str, Piece]]) -> None:
+        for folder, (name, at, data) in pieces:
+            if folder in going:
+                self.files.bring(going[folder], name, at, data)
+
+    def _decoded(self, kind: type[Any], plain: object) -> Any:
+        try:
+            return decode(kind, plain)
+        except CodecError as error:
+            raise NoAnswer(f"cannot read the answer of {self.place}", cause=brief(str(error))) from None
 
     # -- what is carried there -------------------------------------------------------------------------
 
@@ -275,30 +268,13 @@ class Remote:
             self.provide(f"{work.tree}{ARCHIVE}", tree)
         return work
 
-    def provide(self, path: str, files: Files) -> None:
+    def provide(self, path: str, files: Archive) -> None:
         """Bring the archive of these files there, unless the file, whose name is their digest, exists."""
-        if path not in self._provided and not self.ask("has", {"path": path})[0].get("has"):
-            self.ask("take", {"path": path}, data=files.archive(), timeout_s=_FETCH_S)
+        if path not in self._provided and not self.ask("take", {"path": path})[0].get("has"):
+            self.ask("take", {"path": path}, data=files.packed(), timeout_s=_FETCH_S)
         self._provided.add(path)
-
-    def _mirror(
-        self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
-    ) -> None:
-        """Copy what was seen there to the client's spool."""
-        began = record_of(Began, head.get("began"))
-        if began is not None and began != (spool.get(Began) if spool.has(BEGAN) else None):
-            spool.put(began)
-        if heartbeat is not None and heartbeat != spool.get(Heartbeat):
-            spool.put(heartbeat)
-        if spool.get(Seen) != (seen := Seen(stage=stage, said=said)):
-            spool.put(seen)
 
 
 def new_name() -> str:
     """A unique name."""
     return uuid.uuid4().hex[:12]
-
-
-def _forget(spool: Spool) -> None:
-    """Remove the note of where a run was sent, because nothing was started there."""
-    spool.files.remove(SENT)

@@ -12,7 +12,7 @@ import hashlib
 import io
 import os
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,41 +67,43 @@ def check_places(declared: Declared, places: Places) -> None:
             )
 
 
+# A file of an archive, or a link, with its content.
+Entry = tuple[tarfile.TarInfo, bytes]
+
+
+def _entry(place: str, content: bytes, *, mode: int = 0o644) -> Entry:
+    entry = tarfile.TarInfo(place)
+    entry.size, entry.mode = len(content), mode
+    return entry, content
+
+
+def _link(place: str, target: str) -> Entry:
+    entry = tarfile.TarInfo(place)
+    entry.type, entry.linkname = tarfile.SYMTYPE, target
+    return entry, b""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """Files by their places, and the digest that names them; those in `executable` may be executed."""
+class Archive:
+    """A tar file of files, and the digest that names it: the same for the same files."""
 
     digest: str
-    contents: Mapping[str, bytes]
-    executable: frozenset[str] = frozenset()
-    links: Mapping[str, str] | None = None
+    tar: bytes
 
-    def archive(self) -> bytes:
-        """A tar file of them, compressed; the same bytes for the same files."""
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Archive:
         buffer = io.BytesIO()
-        with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
-            for place, content in sorted(self.contents.items()):
-                entry = tarfile.TarInfo(place)
-                entry.size, entry.mode = len(content), 0o755 if place in self.executable else 0o644
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for entry, content in entries:
                 tar.addfile(entry, io.BytesIO(content))
-            for place, target in sorted((self.links or {}).items()):
-                entry = tarfile.TarInfo(place)
-                entry.type, entry.linkname = tarfile.SYMTYPE, target
-                tar.addfile(entry)
-        return buffer.getvalue()
+        return cls(digest=hashlib.sha256(buffer.getbuffer()).hexdigest()[:_DIGEST_CHARS], tar=buffer.getvalue())
 
-
-def _files(contents: Mapping[str, bytes], executable: frozenset[str], links: Mapping[str, str]) -> Files:
-    whole = hashlib.sha256()
-    found = [(place, place in executable, hashlib.sha256(content).hexdigest()) for place, content in contents.items()]
-    for one in (*sorted(found), *sorted(links.items())):
-        whole.update(os.fsencode("\0".join(map(str, one)) + "\n"))
-    digest = whole.hexdigest()[:_DIGEST_CHARS]
-    return Files(digest=digest, contents=contents, executable=executable, links=dict(links))
+    def packed(self) -> bytes:
+        return gzip.compress(self.tar, mtime=0)
 
 
 @functools.cache
-def worker_code() -> Files:
+def worker_code() -> Archive:
     """What a worker needs of this package, with a `__main__.py` to start it: the client's own version."""
     top = Path(logbook_agent.__file__).parent
     found: dict[Path, bytes] = {}
@@ -115,11 +117,11 @@ def worker_code() -> Files:
             for node in ast.parse(found[path]).body:
                 if isinstance(node, ast.ImportFrom) and str(node.module).startswith(top.name):
                     todo += [str(node.module), *(f"{node.module}.{one.name}" for one in node.names)]
-    contents = {path.relative_to(top.parent).as_posix(): content for path, content in found.items()}
-    return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
+    entries = (_entry(path.relative_to(top.parent).as_posix(), found[path]) for path in sorted(found))
+    return Archive.of([_entry("__main__.py", _MAIN), *entries])
 
 
-def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]) -> tuple[Work, Files | None]:
+def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]) -> tuple[Work, Archive | None]:
     """The work as it holds on the other machine, and the files of its tree there. Raises ToolError where that is not
     possible."""
     repository = repository_of(Path(work.cwd))
@@ -161,36 +163,32 @@ def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Cod
     return kept, found.problems
 
 
-def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> Files:
+def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> Archive:
     """The files of a working tree that git tracks or does not ignore, as they are now, without the folder `root` of
     logbooks. Raises ToolError where git cannot list them, and above 100 MiB."""
-    contents: dict[str, bytes] = {}
-    executable: set[str] = set()
-    links: dict[str, str] = {}
+    paths = _listed(repository.top, environ)
+    return Archive.of(_entries(repository.top, (path for path in paths if not path.is_relative_to(root))))
+
+
+def _entries(top: Path, paths: Iterable[Path]) -> Iterator[Entry]:
     size = 0
-    for path in _listed(repository.top, environ):
-        if path.is_relative_to(root):
-            continue
-        place = path.relative_to(repository.top).as_posix()
+    for path in paths:
+        place = path.relative_to(top).as_posix()
         try:
             if path.is_symlink():
-                links[place] = os.readlink(path)  # noqa: PTH115 - as it is written
-                continue
-            if not path.is_file():
-                continue  # deleted
-            contents[place] = path.read_bytes()
+                yield _link(place, os.readlink(path))  # noqa: PTH115 - as it is written
+            elif path.is_file():  # else it was deleted
+                content = path.read_bytes()
+                size += len(content)
+                yield _entry(place, content, mode=0o755 if os.access(path, os.X_OK) else 0o644)
         except OSError as error:
             raise ToolError(f"cannot read {path}", cause=error.strerror or str(error)) from error
-        if os.access(path, os.X_OK):
-            executable.add(place)
-        size += len(contents[place])
         if size > MOST_TREE_BYTES:
             raise ToolError(
-                f"{repository.top} has more than {MOST_TREE_BYTES // 2**20} MiB to sync",
+                f"{top} has more than {MOST_TREE_BYTES // 2**20} MiB to sync",
                 cause="git tracks large files, or does not ignore them",
                 hint="add them to .gitignore, or set sync = false and tree for this executor",
             )
-    return _files(contents, frozenset(executable), links)
 
 
 def _listed(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:

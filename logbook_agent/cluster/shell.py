@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
-import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO
 
-from logbook_agent.running.executors.contract import NoAnswer
-from logbook_agent.running.programs import TooMuchOutput, collect, find_program, kill_group
+from logbook_agent.running.programs import ProgramAnswer, run_program
 
 # A word that begins so lies in the home of whoever runs the program there.
 HOME = "~/"
-# Of what an engine says, so much is kept; of a program, so much of its last line.
-_KEPT_CHARS, _SAID_CHARS = 500, 300
-# Of what a program answers, no more is taken.
-MOST_ANSWER_BYTES = 32 * 2**20
-_ERROR_BYTES = 1 << 16
-# A program that has begun to answer pauses no longer than this.
-_STALL_S = 20.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellAnswer:
-    """How a program ended: its exit code, and what it printed, unless a file took that."""
-
-    code: int
-    out: bytes = b""
-    err: str = ""
-
-    @property
-    def said(self) -> str:
-        """The last line of its errors, else its exit code."""
-        lines = self.err.strip().splitlines()
-        return lines[-1].strip()[:_SAID_CHARS] if lines else f"exit code {self.code}"
+# Of what an engine says, so much is kept.
+_KEPT_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,85 +28,16 @@ class Shell:
         home = self.environ.get("HOME", "/")
         return [f"{home}/{word[len(HOME) :]}" if word.startswith(HOME) else word for word in argv]
 
-    def checked(self, answer: ShellAnswer) -> ShellAnswer:
+    def checked(self, answer: ProgramAnswer) -> ProgramAnswer:
         """The answer of a program. Raises Unavailable when the machine cannot be reached, NoAnswer when the connection
         was lost."""
         return answer
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        timeout_s: float = 60.0,
-        into: IO[bytes] | None = None,
-        most_bytes: int = MOST_ANSWER_BYTES,
-    ) -> ShellAnswer:
-        """Run a program to its end; what it prints goes into a file where there is one. Raises as `checked`, and
-        NoAnswer when it does not answer in time, or answers too much."""
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ProgramAnswer:
+        """Run a program to its end. Raises as `checked` and `run_program` do."""
         return self.checked(
-            run_program(
-                self.words(argv),
-                self.environ,
-                stdin=stdin,
-                timeout_s=timeout_s,
-                host=self.host,
-                into=into,
-                most_bytes=most_bytes,
-            )
+            run_program(self.words(argv), self.environ, stdin=stdin, timeout_s=timeout_s, host=self.host)
         )
-
-
-def run_program(
-    argv: Sequence[str],
-    environ: Mapping[str, str],
-    *,
-    stdin: bytes,
-    timeout_s: float,
-    cwd: str | None = None,
-    host: str | None = None,
-    into: IO[bytes] | None = None,
-    most_bytes: int = MOST_ANSWER_BYTES,
-) -> ShellAnswer:
-    """Run a program of this machine to its end; one without a folder is looked for in absolute folders of PATH alone.
-    Raises NoAnswer when it takes too long, pauses for long or prints too much; it is ended then, with what it started.
-    `host`: the machine that it speaks to, for errors; `into`: takes what it prints."""
-    program = argv[0] if "/" in argv[0] else find_program(argv[0], environ)
-    if program is None:
-        return ShellAnswer(code=127, err=f"{argv[0]}: not found")
-    # What it starts in the background may hold its stderr open for long: a file ends with nobody.
-    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as given:
-        given.write(stdin)
-        given.seek(0)
-        try:
-            process = subprocess.Popen(
-                [program, *argv[1:]],
-                env=environ,
-                cwd=cwd,
-                stdin=given,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                process_group=0,
-            )
-        except OSError as error:
-            code = 127 if isinstance(error, FileNotFoundError) else 126
-            return ShellAnswer(code=code, err=f"{argv[0]}: {error.strerror or error}")
-        name = Path(argv[0]).name if host is None else host
-        try:
-            out = collect(process, timeout_s=timeout_s, most_bytes=most_bytes, into=into, stall_s=_STALL_S).out
-        except subprocess.TimeoutExpired as error:
-            raise NoAnswer(
-                f"{name} did not answer within {error.timeout:g} s", cause="the answer is incomplete"
-            ) from None
-        except TooMuchOutput:
-            raise NoAnswer(
-                f"{name} answered with more than {most_bytes >> 20} MiB", cause="logbook expects a shorter answer"
-            ) from None
-        finally:
-            kill_group(process)
-        # Whoever writes there goes on undisturbed.
-        said = os.pread(errors.fileno(), _ERROR_BYTES, 0).decode("utf-8", "replace")
-        return ShellAnswer(code=process.returncode, out=out, err=said)
 
 
 def as_text(argv: Sequence[str]) -> str:

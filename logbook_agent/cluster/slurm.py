@@ -1,12 +1,12 @@
 """Workers as jobs of Slurm: the script of a job becomes the worker of a far spool, on a disk that the nodes share.
 
-The far spool is the truth. What `squeue` and `sacct` say are hints, asked only while nothing is heard of the worker,
-for all jobs at once; a job carries the name of its far spool, so that one whose submission was not answered is found
+The far spool is the truth. What `squeue` says is a hint, asked for only while nothing is heard of the worker, for all
+jobs at once; a job carries the name of its far spool, so that one whose submission was not answered is found
 again. No submission is sent twice: a far spool whose job is not there is closed, and a worker that would come later
 refuses it.
 
-Runs are the elements of an array, also a single one: the name of each far spool is that of the job, and its number in
-the array.
+Units of runs are the elements of an array, also a single one. The name of a far spool is that of the job, the number
+of the element, and, for all but the first of a unit, another number: `NAME.3`, `NAME.3-1`.
 """
 
 from __future__ import annotations
@@ -19,24 +19,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from logbook_agent.cluster.answers import stage_named
-from logbook_agent.cluster.remote import Remote, new_name
+from logbook_agent.cluster.remote import FarState, Remote, new_name
 from logbook_agent.cluster.sent_code import Places, check_places
 from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import (
-    MachineFacts,
-    Stage,
-    Submission,
-    Unavailable,
-    nothing_sent,
-)
+from logbook_agent.model.worker_report import Stage
+from logbook_agent.running.executors.contract import MachineFacts, Submission, Unavailable, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
-from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
+from logbook_agent.running.programs import NoAnswer
+from logbook_agent.store.spool import ERRORS, SENT, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 
@@ -68,7 +63,7 @@ if [ "${{SLURM_RESTART_COUNT:-0}}" != 0 ]; then
 fi
 # Else every srun of the command would have an empty environment.
 unset SLURM_EXPORT_ENV
-exec {worker}."$SLURM_ARRAY_TASK_ID" --with-parent
+exec {unit}."$SLURM_ARRAY_TASK_ID"
 """
 
 
@@ -117,21 +112,11 @@ class Slurm(Remote):
 
     def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
         super().__init__(shell=shell, places=settings, environ=environ, secrets={})
-        self.settings, self.options = settings, settings.options
-        # What Slurm said of the jobs with these names, or why it did not, and until when that counts.
+        self.options = settings.options
+        # The names of the jobs that are looked at; what Slurm said of jobs with such names, or why it did not, and
+        # until when that counts.
+        self._names: frozenset[str] = frozenset()
         self._told: tuple[frozenset[str], float, dict[str, SlurmJob] | ToolError] = (frozenset(), float("-inf"), {})
-
-    def node_of(self, spool: Spool) -> str | None:
-        """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
-        sent, job = spool.get(Sent), None
-        with contextlib.suppress(ToolError):
-            job = self.job(sent, at_once=True) if sent is not None else None
-        return job.nodes or None if job is not None else None
-
-    def on_node(self, node: str) -> Slurm:
-        """As `Pins.on_node`."""
-        settings = dataclasses.replace(self.settings, options=(*self.options, f"--nodelist={node}"))
-        return Slurm(shell=self.shell, settings=settings, environ=self.environ)
 
     @property
     def place(self) -> str:
@@ -149,9 +134,13 @@ class Slurm(Remote):
     # -- what Slurm does in its own way ----------------------------------------------------------------
 
     def folders(self, items: Sequence[Submission]) -> Sequence[str]:
-        """Those of one array: the name of the job, and the number of the element."""
+        """Those of one array."""
         name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
-        return [f"{name}.{number}" for number in range(len(items))]
+        names = {}
+        for number, unit in enumerate(units_of(items, lambda item: item.pin)):
+            for place, item in enumerate(unit):
+                names[item.spool.folder] = f"{name}.{number}" + (f"-{place}" if place else "")
+        return [names[item.spool.folder] for item in items]
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
@@ -161,21 +150,36 @@ class Slurm(Remote):
         # Whole paths, as they are on the login node: a node may have another home, and other programs first.
         folders, python = made.get("made"), str(made.get("python"))
         if not isinstance(folders, dict) or folders.keys() != works.keys():
-            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.name}")
+            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.place}")
         array = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
-        words = self._sbatch(array, f"--array=0-{len(items) - 1}%{at_most}")
+        last = max(int(element_of(sent.folder)) for _, sent in items)
+        words = self._sbatch(array, f"--array=0-{last}%{at_most}")
         answer = self.shell.run(words, stdin=self._script(array, python).encode())
-        number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
+        number = answer.text.strip().partition(";")[0]
         if answer.code == 0 and number.isdecimal():
-            jobs = [dataclasses.replace(sent, job=f"{number}_{at}") for at, (_, sent) in enumerate(items)]
-            write_sent_together([(item.spool, sent) for (item, _), sent in zip(items, jobs, strict=True)])
-        elif not sum(self.has_arrived(item.spool, sent) for item, sent in items):
+            jobs = [
+                (item, dataclasses.replace(sent, job=f"{number}_{element_of(sent.folder)}")) for item, sent in items
+            ]
+            write_sent_together([(item.spool, sent) for item, sent in jobs])
+        elif not sum(self._has_job(item.spool, sent) for item, sent in items):
             kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
             raise kind(f"sbatch did not submit {array.name}", cause=answer.said)
 
-    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
-        """As `Remote.has_arrived`. Where Slurm does not answer, a job may be there: closed to it, its folder lets no
-        worker begin."""
+    def has_arrived(self, spool: Spool) -> bool:
+        """As `Remote.has_arrived`: no submission is sent twice. One that did not arrive cannot arrive any more."""
+        if (sent := spool.get(Sent)) is None:
+            return False
+        try:
+            has_arrived = self._has_job(spool, sent)
+        except ToolError as error:
+            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
+        if not has_arrived:
+            spool.files.remove(SENT)
+        return has_arrived
+
+    def _has_job(self, spool: Spool, sent: Sent) -> bool:
+        """Whether there is a job for a far spool, which is closed otherwise: where Slurm does not answer, one may be
+        there, and lets no worker begin. Raises ToolError."""
         job = None
         with contextlib.suppress(ToolError):
             job = self.job(sent)
@@ -183,6 +187,34 @@ class Slurm(Remote):
             return not self._close(sent)
         spool.put(dataclasses.replace(sent, job=job.number))
         return True
+
+    def states(
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
+    ) -> Mapping[str, FarState]:
+        """As `Remote.states`."""
+        self._names = frozenset(map(name_of, going))
+        return super().states(going, wait_s, with_log=with_log)
+
+    def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
+        """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
+        if state.stage == "ended":
+            is_taken = any(text in state.complaint for text in _SAID_TAKEN)
+            return ("lost" if is_taken else "ended"), None
+        if state.is_closed:
+            return state.stage, state.said
+        alive: Stage = "running" if state.has_begun else "sent"
+        is_fresh = state.has_begun and state.silent_s is not None and abs(state.silent_s) < FRESH_S
+        # While a client submits it, there need be no job yet.
+        if spool.is_held() or is_fresh:
+            return alive, None
+        job = self.job(sent)
+        said = job.said if job is not None else "Slurm has no record of its job"
+        if job is not None and not job.is_over:
+            return alive, said
+        if not self._close(sent):
+            return alive, None  # it began or ended meanwhile
+        is_taken = job is not None and job.state in _TAKEN
+        return ("lost" if state.has_begun or is_taken else "never-started"), said
 
     def end(self, sent: Sent) -> None:
         """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
@@ -192,27 +224,6 @@ class Slurm(Remote):
         answer = self.shell.run(["scancel", job.number])
         if answer.code != 0:
             raise ToolError(f"job {job.number} cannot be cancelled", cause=answer.said, hint=f"scancel {job.number}")
-
-    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
-        """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
-        stage, has_begun = stage_named(head.get("stage")), head.get("began") is not None
-        if stage == "ended":
-            return ("lost", None) if _was_taken(head) else ("ended", None)
-        if head.get("is_closed"):
-            return stage, head.get("said")
-        alive: Stage = "running" if has_begun else "sent"
-        silent_s = head.get("silent_s")
-        # While a client submits it, there need be no job yet.
-        if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
-            return alive, None
-        job = self.job(sent)
-        said = job.said if job is not None else "Slurm has no record of its job"
-        if job is not None and not job.is_over:
-            return alive, said
-        if not self._close(sent):
-            return alive, None  # it began or ended meanwhile
-        taken = job is not None and job.state in _TAKEN
-        return ("lost" if has_begun or taken else "never-started"), said
 
     # -- Slurm's commands ----------------------------------------------------------------------------
 
@@ -238,15 +249,14 @@ class Slurm(Remote):
 
     def _script(self, array: PurePosixPath, python: str) -> str:
         code = array.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
-        return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
+        return _SCRIPT.format(unit=shlex.join([python, "-P", str(code), "unit", str(array)]))
 
-    def job(self, sent: Sent, *, at_once: bool = False) -> SlurmJob | None:
+    def job(self, sent: Sent) -> SlurmJob | None:
         """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Slurm is
-        asked for all runs together, every few seconds, or `at_once`. Raises ToolError when it does not answer."""
-        name = name_of(sent.folder)
+        asked for all jobs together, every few seconds. Raises ToolError when it does not answer."""
         names, until, told = self._told
-        if at_once or name not in names or time.monotonic() >= until:
-            names = frozenset((name, *map(name_of, self.looked)))
+        if (name := name_of(sent.folder)) not in names or time.monotonic() >= until:
+            names = self._names | {name}
             try:
                 told = self._jobs(names)
             except ToolError as error:
@@ -262,14 +272,7 @@ class Slurm(Remote):
         answer = self.shell.run(["squeue", *words, "--format=%i|%j|%T|%r|%N"])
         if answer.code != 0:
             raise ToolError("squeue does not answer", cause=answer.said, hint="squeue")
-        found = jobs_of(answer.out.decode("utf-8", "replace"))
-        if left := names - {job.name for job in found.values()}:
-            # Many a cluster keeps no accounts, and then this fails.
-            words = ["--noheader", "--parsable2", "--allocations", "--starttime=now-30days"]
-            format_ = "--format=JobID,JobName,State,Reason,NodeList"
-            answer = self.shell.run(["sacct", *words, f"--name={','.join(sorted(left))}", format_])
-            found = jobs_of(answer.out.decode("utf-8", "replace") if answer.code == 0 else "") | found
-        return found
+        return jobs_of(answer.text)
 
     def _close(self, sent: Sent) -> bool:
         """Close a far spool, so that no worker can begin there. False if a worker is at work there, or has ended."""
@@ -278,12 +281,12 @@ class Slurm(Remote):
 
 def job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
     """The job of a far spool. Slurm tells of elements that never began as one job, by the number of their array."""
-    place = PurePosixPath(sent.folder)
-    job, array = told.get(place.name), told.get(place.stem)
+    element, name = element_of(sent.folder), name_of(sent.folder)
+    job, array = told.get(f"{name}.{element}"), told.get(name)
     if job is not None or array is None:
         return job
     # A number alone would mean all elements.
-    return dataclasses.replace(array, number=sent.job or f"{array.number}_{place.suffix[1:]}")
+    return dataclasses.replace(array, number=sent.job or f"{array.number}_{element}")
 
 
 def name_of(folder: str) -> str:
@@ -291,25 +294,23 @@ def name_of(folder: str) -> str:
     return PurePosixPath(folder).stem
 
 
+def element_of(folder: str) -> str:
+    """The number of the element that makes the run of a far spool."""
+    return PurePosixPath(folder).suffix[1:].partition("-")[0]
+
+
 def jobs_of(text: str) -> dict[str, SlurmJob]:
-    """Jobs from lines `number|name|state|reason|nodes` of squeue or sacct, by the names of their far spools. Of several
-    with one name the last is the newest."""
+    """Jobs from lines `number|name|state|reason|nodes` of squeue, by the names of their far spools. Of several with one
+    name the last is the newest."""
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|")
         # A number that is none would be a word of its own for scancel.
         if len(rest) == 4 and rest[1] and _JOB.fullmatch(number):
             _, is_element, place = number.partition("_")
-            # sacct: `CANCELLED by 1000`.
-            job = SlurmJob(number=number, name=rest[0], state=rest[1].split()[0], reason=rest[2], nodes=rest[3])
+            job = SlurmJob(number=number, name=rest[0], state=rest[1], reason=rest[2], nodes=rest[3])
             found[f"{job.name}.{place}" if is_element else job.name] = job
     return found
-
-
-def _was_taken(head: Mapping[str, Any]) -> bool:
-    """Whether Slurm ended the command by itself (preemption, node failure). The worker saw only a request to stop."""
-    complaint = head.get("complaint") or ""
-    return bool(head.get("is_interrupted")) and any(text in complaint for text in _SAID_TAKEN)
 
 
 def slurm(workspace: Workspace, declared: Declared) -> Slurm:
@@ -318,19 +319,19 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     check_places(declared, settings)
     if set("%\\") & set(settings.folder):
         raise UsageError(
-            f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",
+            f"{declared.what}: folder {settings.folder!r} contains % or \\",
             cause="Slurm replaces words such as %j in the path of an output file",
             hint=f"choose another folder in {declared.file}",
         )
     if (said := several_hosts(("sbatch", *settings.options), {})) is not None:
         raise UsageError(
-            f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",
+            f"{declared.what}: {said}: a run on several hosts cannot be recorded",
             cause="a run is recorded with the devices, the load and the code of one host",
             hint=f"remove it from options in {declared.file}",
         )
     if array := next((word for word in settings.options if _ARRAY.match(word)), None):
         raise UsageError(
-            f"executor {declared.name!r}: {array!r} in options makes several jobs of one run",
+            f"{declared.what}: {array!r} in options makes several jobs of one run",
             cause="a run is one job; logbook starts the cases of a sweep itself",
             hint=f"remove it in {declared.file}; for several runs at once: logbook sweep RECIPE --parallel 4",
         )

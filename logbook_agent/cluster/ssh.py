@@ -8,15 +8,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places, check_places
-from logbook_agent.cluster.shell import Shell, ShellAnswer, as_text
+from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import NoAnswer, Unavailable
+from logbook_agent.running.executors.contract import Unavailable
 from logbook_agent.running.executors.table import Declared
-from logbook_agent.running.programs import find_program
+from logbook_agent.running.programs import NoAnswer, ProgramAnswer, find_program
 from logbook_agent.store.workspace import Workspace
 
 # What ssh exits with when it has no connection, and a program there may, too.
@@ -69,7 +68,7 @@ class Ssh(Shell):
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         return [program, *self.options, *settings, "-o", control, "--", str(self.host), as_text(argv)]
 
-    def checked(self, answer: ShellAnswer) -> ShellAnswer:
+    def checked(self, answer: ProgramAnswer) -> ProgramAnswer:
         """As `Shell.checked`. Exit code 255 is taken for a lost connection."""
         # Below zero, a signal has ended ssh itself.
         if 0 <= answer.code != _NO_CONNECTION:
@@ -95,18 +94,13 @@ def private_folder(environ: Mapping[str, str]) -> Path:
     return folder
 
 
-class Detached(Remote):
-    """Workers that are started there at once."""
-
-    is_single: ClassVar[bool] = True
-
-
-def ssh(workspace: Workspace, declared: Declared) -> Detached:
+def ssh(workspace: Workspace, declared: Declared) -> Remote:
     """The executor of such settings."""
     settings = declared.read(SshSettings)
     check_places(declared, settings)
     shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
     values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
-    found = Detached(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found = Remote(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found.is_single = True
     found.devices = () if settings.devices is None else settings.devices or None
     return found

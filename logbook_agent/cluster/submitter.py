@@ -17,20 +17,22 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from logbook_agent.cluster.job_launcher import GONE, JobLauncher, checked
+from logbook_agent.cluster.job_log import end_of, hidden_values, keep_log, without_values
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import Fate, end_of, hidden_values, keep_log, without_values
+from logbook_agent.cluster.jobs import Fate
 from logbook_agent.cluster.sent_code import code_here
-from logbook_agent.cluster.shell import brief, run_program
+from logbook_agent.cluster.shell import brief
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
-from logbook_agent.model.worker_report import Began
-from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, Stage, Submission, for_each
-from logbook_agent.running.executors.local import log_from
+from logbook_agent.model.worker_report import OVER, Began, Stage
+from logbook_agent.running.executors.contract import LogGrows, MachineFacts, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
+from logbook_agent.running.programs import run_program
 from logbook_agent.running.worker.work import Work, unsealed
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.parse import parse_json
@@ -63,28 +65,33 @@ _STAGES: dict[Fate, Stage] = {
 class Submitter:
     """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name."""
 
+    is_batch, is_single = False, False
+    devices: tuple[str, ...] | None = None
+
     def __init__(self, templates: JobTemplates, *, place: str, environ: Mapping[str, str]) -> None:
         self._given, self.place, self._environ = templates, place, environ
         self.pace_s = templates.poll_s
-        self.devices: tuple[str, ...] | None = None
 
     # -- the contract --------------------------------------------------------------------------------
 
-    is_batch, is_single = False, False
+    def hello(self) -> MachineFacts:
+        """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not
+        answer."""
+        if self._given.find:
+            own, words = split_env_words(filled(self._given.find, name="hello"))
+            checked(run_program(words, {**self._environ, **own}, timeout_s=self._given.timeout_s), self.place)
+        return MachineFacts()
 
     def start(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Executor.start`; an answer that was lost is no error: `follow` finds the job by its name."""
+        """As `Executor.start`; an answer that was lost is no error: `look` finds the job by its name."""
         for item in items:
-            self._start(item.spool, item.work, item.secrets)
+            if not (item.spool.has(FINAL) or item.spool.has(SENT)):
+                self._start(item.spool, item.work, item.secrets)
 
     def _start(self, spool: Spool, work: Work, secrets: Mapping[str, str]) -> None:
-        if spool.has(FINAL) or spool.has(SENT):
-            return
         if (limit_s := work.timeout_s or work.stall_s) is not None:
             raise no_timeout(ToolError, self.place, limit_s)
-        plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
-        spool.files.write(WORK, plain)
-        spool.put(self._began(spool, work))
+        spool.files.write(WORK, json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace"))
         whole = unsealed(work, {**self._environ, **secrets})
         found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
         sent = dataclasses.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
@@ -95,44 +102,25 @@ class Submitter:
                 cause="the output of the two could not be told apart",
                 hint="choose another --job-name, or leave it out",
             )
+        # What is known before the job starts: the code, where it is sent along, and nothing of the machine.
+        code, problems = code_here(work, spool, self._environ) if self._given.syncs else (None, ())
         spool.put(sent)
-        job = launcher.submit(sent)
-        if job is not None:
+        spool.put(Began(started=_now(), host=Host(), code=code, problems=noted(*problems)))
+        if (job := launcher.submit(sent)) is not None:
             spool.put(dataclasses.replace(sent, job=job))
 
-    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
-        """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
-        last stands."""
-        sent = spool.get(Sent)
-        if sent is None:
-            return Followed(stage="sent" if spool.is_held() else "never-started")
-        seen = spool.get(Seen)
-        stage: Stage = next((one for one in _STAGES.values() if seen is not None and one == seen.stage), "sent")
-        trouble = None
-        if spool.has(FINAL):
-            stage = "ended"
-        elif stage not in OVER and not self._is_fresh(spool, sent):
-            try:
-                stage = self._look(spool, sent, with_log=offset is not None)
-            except ToolError as error:
-                trouble = error.said
-        output = b"" if offset is None else log_from(spool, offset)
-        seen = spool.get(Seen)
-        said = seen.said if seen is not None and stage == "sent" else None
-        return Followed(stage=stage, output=output, heartbeat=spool.get(Heartbeat), said=said, trouble=trouble)
-
-    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
-        """Nothing to do: a launcher tells of one job at a time."""
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
+        """As `Executor.look`. The launcher is asked every `poll_s` seconds, about one job at a time."""
+        return troubles_of(lambda spool: self._look(spool, with_log=with_log), spools)
 
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`."""
-        for_each(self._stop, spools)
 
-    def _stop(self, spool: Spool) -> None:
-        sent = spool.get(Sent)
-        if sent is None or spool.has(FINAL):
-            return
-        self._launcher(self._work(spool)).stop(sent)
+        def stop(spool: Spool) -> None:
+            if (sent := spool.get(Sent)) is not None and not spool.has(FINAL):
+                self._launcher(self._work(spool)).stop(sent)
+
+        for_each(stop, spools)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. Raises ToolError while the launcher does not give the log and the end of the job."""
@@ -143,34 +131,15 @@ class Submitter:
         job = launcher.state(sent.job)
         if _STAGES[job.fate] not in OVER:
             raise ToolError(f"{sent.job} runs again: {job.said}", cause=f"{self.place} had reported its end")
-        if job.fate in ("lost", "never-started"):
-            if job.fate == "lost" and job.state != GONE:
-                self._bring_log(spool, launcher, sent)
+        is_ended = _STAGES[job.fate] == "ended"
+        problems: list[Problem] = []
+        if is_ended or (job.fate == "lost" and job.state != GONE):
+            problems = self._bring_log(spool, launcher, sent)
+        if is_ended:
+            problems += self._wait_for_log(spool, launcher.templates.log_lag_s)
+            spool.put(end_of(spool, launcher.work, job, problems))
+        else:
             spool.files.write(ERRORS, f"{sent.job}: {job.said}\n".encode())
-            return
-        problems = self._bring_log(spool, launcher, sent)
-        problems += self._wait_for_log(spool, launcher.templates.log_lag_s)
-        spool.put(end_of(spool, launcher.work, job, problems))
-
-    def _wait_for_log(self, spool: Spool, lag_s: float) -> Sequence[Problem]:
-        """What is wrong with the end of the log of a job that has ended. Raises LogGrows where more of it may come
-        soon: logs reach a launcher later than states do."""
-        changed = [(spool.folder / name).stat().st_mtime for name in (SEEN, LOG) if spool.has(name)]
-        now = time.time()
-        if not changed or not 0 <= now - max(changed) < lag_s:
-            return ()
-        if now - changed[0] > _MOST_LAGS * lag_s:
-            return withheld("the end of the log is missing: it still grew long after the end of the job")
-        raise LogGrows("waiting for the end of the log", cause=f"{self.place} reported the end of the job just now")
-
-    def hello(self) -> MachineFacts:
-        """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not
-        answer."""
-        if self._given.find:
-            own, words = split_env_words(filled(self._given.find, name="hello"))
-            answer = run_program(words, {**self._environ, **own}, stdin=b"", timeout_s=self._given.timeout_s)
-            checked(answer, self.place)
-        return MachineFacts()
 
     def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
         """As `Launches.launched`: the submission without the name of the job, which differs from run to run. Raises
@@ -198,78 +167,77 @@ class Submitter:
                 hint="pass it in an environment variable that is set where the command runs",
             )
 
-    # -- submitting ------------------------------------------------------------------------------------
+    # -- a job -----------------------------------------------------------------------------------------
 
     def _launcher(self, work: Work) -> JobLauncher:
         return JobLauncher(templates=self._given, place=self.place, work=work, environ=self._environ)
-
-    def _work(self, spool: Spool) -> Work:
-        """The work that was submitted, without its secrets."""
-        text = spool.read(WORK)
-        try:
-            work = None if text is None else decode(Work, parse_json(text, spool.folder / WORK))
-        except CodecError as error:
-            raise StoreError(
-                f"{spool.folder / WORK}: {error}", cause="another version of logbook-agent wrote it"
-            ) from error
-        if work is None:
-            raise StoreError(f"{spool.folder} has no {WORK}", cause="the command that submitted it was cut off")
-        return work
 
     def _sent(self, work: Work) -> Sent:
         name = f"{work.entry}-{work.run:02d}-{uuid.uuid4().hex[:8]}".lower()
         return Sent(name=name, at=time.time())
 
-    def _began(self, spool: Spool, work: Work) -> Began:
-        """What is known before the job starts: the code, where it is sent along, and nothing of the machine."""
-        code, problems = code_here(work, spool, self._environ) if self._given.syncs else (None, ())
-        return Began(started=_now(), host=Host(), code=code, problems=noted(*problems))
+    def _work(self, spool: Spool) -> Work:
+        """The work that was submitted, without its secrets."""
+        text = spool.read(WORK)
+        if text is None:
+            raise StoreError(f"{spool.folder} has no {WORK}", cause="the command that submitted it was cut off")
+        try:
+            return decode(Work, parse_json(text, spool.folder / WORK))
+        except CodecError as error:
+            raise StoreError(
+                f"{spool.folder / WORK}: {error}", cause="another version of logbook-agent wrote it"
+            ) from error
 
-    # -- asking --------------------------------------------------------------------------------------
-
-    def _is_fresh(self, spool: Spool, sent: Sent) -> bool:
-        """Whether the launcher was asked a moment ago."""
-        if not spool.has(HEARTBEAT):
-            return False
-        now = time.time()
-        # A job that has just been submitted is asked about sooner.
-        pause_s = min(self.pace_s, max(_FIRST_S, (now - sent.at) / _PER_AGE))
-        return 0 <= now - (spool.folder / HEARTBEAT).stat().st_mtime < pause_s
-
-    def _look(self, spool: Spool, sent: Sent, *, with_log: bool) -> Stage:
-        """Ask for the stage of a job and keep it."""
+    def _look(self, spool: Spool, *, with_log: bool) -> None:
+        """Ask for the stage of a job and keep it. Raises LogbookError."""
+        sent, seen = spool.get(Sent), spool.get(Seen)
+        is_over = spool.has(FINAL) or (seen is not None and seen.stage in OVER)
+        if sent is None or is_over or self._is_fresh(spool, sent):
+            return
         launcher = self._launcher(self._work(spool))
         if sent.job is None:
-            job = launcher.find(sent)
-            if job is None:
-                return self._missing(spool, sent)
-            sent = dataclasses.replace(sent, job=job)
+            sent = dataclasses.replace(sent, job=launcher.find(sent))
+            if sent.job is None:
+                self._miss(spool, sent)
+                return
             spool.put(sent)
-        assert sent.job is not None  # noqa: S101
         found = launcher.state(sent.job)
         stage = _STAGES[found.fate]
         if with_log and stage in ("running", "ended"):
             self._bring_log(spool, launcher, sent)
         size = (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
         spool.put(Heartbeat(at=_now(), bytes=size))
-        spool.put(Seen(stage=stage, said=brief(found.said)))
-        return stage
+        spool.put(Seen(stage=stage, said=brief(found.said) if stage == "sent" else None))
 
-    def _missing(self, spool: Spool, sent: Sent) -> Stage:
-        """The stage of a submission that no job is known of."""
+    def _is_fresh(self, spool: Spool, sent: Sent) -> bool:
+        """Whether the launcher was asked a moment ago: a job that has just been submitted is asked about sooner."""
+        now = time.time()
+        pause_s = min(self.pace_s, max(_FIRST_S, (now - sent.at) / _PER_AGE))
+        return spool.has(HEARTBEAT) and 0 <= now - (spool.folder / HEARTBEAT).stat().st_mtime < pause_s
+
+    def _miss(self, spool: Spool, sent: Sent) -> None:
+        """Keep the stage of a submission that no job is known of, once it should have arrived."""
         if spool.is_held() or abs(time.time() - sent.at) < _SETTLE_S:
-            return "sent"
-        stage: Stage = "never-started" if self._given.find else "lost"
+            return
         why = f"no job {sent.name} appeared" if self._given.find else "the launcher did not print the ID of the job"
         spool.files.write(ERRORS, f"{why}\n".encode())
-        spool.put(Seen(stage=stage))
-        return stage
+        spool.put(Seen(stage="never-started" if self._given.find else "lost"))
+
+    def _wait_for_log(self, spool: Spool, lag_s: float) -> Sequence[Problem]:
+        """What is wrong with the end of the log of a job that has ended. Raises LogGrows where more of it may come
+        soon: logs reach a launcher later than states do."""
+        changed = [(spool.folder / name).stat().st_mtime for name in (SEEN, LOG) if spool.has(name)]
+        now = time.time()
+        if not changed or not 0 <= now - max(changed) < lag_s:
+            return ()
+        if now - changed[0] > _MOST_LAGS * lag_s:
+            return withheld("the end of the log is missing: it still grew long after the end of the job")
+        raise LogGrows("waiting for the end of the log", cause=f"{self.place} reported the end of the job just now")
 
     def _bring_log(self, spool: Spool, launcher: JobLauncher, sent: Sent) -> list[Problem]:
         """Bring the log of a job up to date, redacted; what is wrong with it. Raises ToolError."""
         hide = functools.partial(without_values, spool.folder.name, sent.values)
-        given = launcher.templates
-        return keep_log(spool, launcher.work, launcher.log(sent), given.line, given.log_lines, hide)
+        return keep_log(spool, launcher.work, launcher.log(sent), launcher.templates, hide)
 
 
 class Typed(Submitter):

@@ -24,8 +24,8 @@ def check_unfinished(survey: Survey) -> Iterator[Trouble]:
         if run.exit is not None:
             continue
         fix = functools.partial(_closed, survey, run)
-        name, state = f"run {run.run} of {run.entry}", book.life(run)
-        if state == "child":
+        name, state = f"run {run.run} of {run.entry}", book.stage(run)
+        if state == "orphaned":
             holder = book.spool(run).holder()
             pid = f" (pid {holder.group})" if holder is not None else ""
             mend = f"wait for it to end, or end it: logbook cancel {run.entry}"

@@ -118,7 +118,7 @@ def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
     before that, and so is a citation that names no number."""
     check_citations(workspace, [draft.title, *(field.text for field in draft.fields)])
-    blocks_of(workspace, book).entry(record_of(draft, (), book.life))
+    blocks_of(workspace, book).entry(record_of(draft, (), book.stage))
     entry_id = book.reservations.reserve(book.names.ids)
     if book.reservations.warning:
         workspace.warnings.append(book.reservations.warning)

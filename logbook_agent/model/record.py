@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import HYPOTHESIS, NEXT_ACTION, Entry, PlannedCommand, State, bare_id
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from logbook_agent.model.errors import LogbookError
     from logbook_agent.model.run import Run
     from logbook_agent.model.summary import Summary
-
-# What is left of an unfinished run: its tool, only its child, nothing, it was never started, nobody holds it and it was
-# started on another machine, or it was submitted and has not begun there.
-# Of one that a worker makes, nothing is "lost" where it is "gone" of one that its tool makes.
-Life = Literal["tool", "child", "gone", "lost", "unstarted", "elsewhere", "sent"]
+    from logbook_agent.model.worker_report import Stage
 
 # The label of the runs by which a sweep compares its best case with the base, after it has explored.
 COMPARISON = "comparison"
@@ -166,22 +162,24 @@ class Summaries:
     damaged: tuple[LogbookError, ...] = ()
 
 
-_LEFT: dict[Life, State] = {
-    "tool": "running",
-    "child": "orphaned",
-    "gone": "interrupted",
-    "lost": "lost",
-    "unstarted": "never-started",
-    "elsewhere": "unknown",
+_STATES: dict[Stage, State] = {
     "sent": "submitted",
+    "running": "running",
+    # Until it is taken in.
+    "ended": "running",
+    "orphaned": "orphaned",
+    "lost": "lost",
+    "gone": "interrupted",
+    "never-started": "never-started",
+    "elsewhere": "unknown",
 }
 
 
-def run_state(run: Run, life: Callable[[Run], Life]) -> State:
-    """The state of one run; `life` tells what is left of one that has not ended."""
+def run_state(run: Run, stage: Callable[[Run], Stage]) -> State:
+    """The state of one run; `stage` tells how far one is that has not ended."""
     # A run that the doctor closed has an exit without a time: when it ended is not known.
     if run.exit is None:
-        return _LEFT[life(run)]
+        return _STATES[stage(run)]
     if run.exit.timeout:
         return "stalled" if run.exit.stalled else "timeout"
     if run.exit.lost:
@@ -198,7 +196,7 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
 def record_of(
     entry: Entry,
     runs: tuple[Run, ...],
-    life: Callable[[Run], Life],
+    stage: Callable[[Run], Stage],
     gates: Sequence[str] = (),
     free: Sequence[str] = (),
     since: Mapping[str, str] | None = None,
@@ -208,7 +206,7 @@ def record_of(
     own = {f"{SAME} {name}" for name in entry.free}
     parsed = gates_of([gate for gate in gates if gate not in own], entry.gates, since=since)
     accepted = {run for one in entry.accepted for run in one.runs}
-    statuses = tuple(RunStatus(run=r, state=run_state(r, life)) for r in judged(runs, parsed, accepted))
+    statuses = tuple(RunStatus(run=r, state=run_state(r, stage)) for r in judged(runs, parsed, accepted))
     free = tuple(dict.fromkeys((*free, *entry.free)))
     return Record(entry=entry, runs=statuses, state=_entry_state(entry, statuses), gates=parsed, free=free)
 

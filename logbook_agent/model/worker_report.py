@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.run import (
@@ -15,6 +16,12 @@ from logbook_agent.model.run import (
     Output,
     Problem,
 )
+
+# How far a run is that has no end in the record. sent: its command has not begun yet. orphaned: its command outlived
+# its worker. lost: both are gone without an end; gone: so are those of a run in the foreground. elsewhere: another
+# host knows.
+Stage = Literal["sent", "running", "ended", "orphaned", "lost", "gone", "never-started", "elsewhere"]
+OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,15 +35,15 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
             if run.until is not None:
                 ask_to_end(workspace, book, run)
         else:
-            while (left := book.life(run)) == "child" and time.monotonic() < deadline:
+            while (left := book.stage(run)) == "orphaned" and time.monotonic() < deadline:
                 time.sleep(_PAUSE_S)
             if left != "gone":
                 raise StoreError(
                     f"{run.entry} run {run.run} is still running",
                     cause="its command outlived the logbook process that started it"
-                    if left == "child"
+                    if left == "orphaned"
                     else "another process runs it",
-                    hint=f"logbook cancel {run.entry}" if left == "child" else f"logbook show {run.entry}",
+                    hint=f"logbook cancel {run.entry}" if left == "orphaned" else f"logbook show {run.entry}",
                 )
         attend(workspace, book, run, display, stops)
 

@@ -47,8 +47,8 @@ class Display(Protocol):
 class RunPlan:
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
     `keep`: patterns of files to be kept, `inputs`: files whose digests are recorded. `always`: it is made even after a
-    request to stop. `until`: as in the record (`Run.until`). `pin`: runs with the same one are made on one machine,
-    where an executor makes several at once."""
+    request to stop. `until`: as in the record (`Run.until`). `pin`: runs with the same one are a unit, made in turn on
+    one machine."""
 
     command: Command
     entry_id: str

@@ -191,7 +191,7 @@ class Book(BookSpools):
 
     def _record_of(self, entry_id: str, runs: tuple[Run, ...]) -> Record:
         header = self.header
-        return record_of(self.entry(entry_id), runs, self.life, header.gates, header.free, header.gates_since)
+        return record_of(self.entry(entry_id), runs, self.stage, header.gates, header.free, header.gates_since)
 
     def statuses(self, runs: Sequence[Run]) -> list[RunStatus]:
         """These runs as they are judged, with their states; where another run of their entry cannot be read, as they

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.record import Life
+from logbook_agent.model.worker_report import Stage
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import LOG, SETTINGS_BYTES
@@ -87,15 +87,15 @@ class BookSpools(BookRuns):
                 found += [run] if run is not None else []
         return found
 
-    def life(self, run: Run) -> Life:
-        """Which processes of a run that has not ended are left."""
+    def stage(self, run: Run) -> Stage:
+        """How far a run is that has no end in the record."""
         spool = self.spool(run)
         if spool.folder.is_dir():
-            left = spool.life()
+            stage = spool.stage()
         else:
             # It was started in another clone, or its folder was removed.
-            left = "lost" if run.host.name in (None, this_host()) else "elsewhere"
-        return "gone" if run.executor is None and left in ("lost", "unstarted") else left
+            stage = "lost" if run.host.name in (None, this_host()) else "elsewhere"
+        return "gone" if run.executor is None and stage in ("lost", "never-started") else stage
 
     def has_begun(self, run: Run) -> bool:
         """Whether the command of a run that goes on may have been started."""

@@ -215,6 +215,14 @@ class Folder:
         """The descriptor of a new file for output; never of an earlier one. Raises OSError, too."""
         return self._create(name, os.O_WRONLY | os.O_EXCL)
 
+    def write_at(self, name: Name, at: int, data: bytes) -> None:
+        """Write bytes to their place in a file that grows; those that stand there are the same. Raises StoreError where
+        bytes before them are missing."""
+        with writing(path := self.check(name)), os.fdopen(self._create(path, os.O_WRONLY), "wb") as file:
+            if at > os.fstat(file.fileno()).st_size:
+                raise StoreError(f"{path} cannot be written from byte {at} on", cause="what stands before is missing")
+            os.pwrite(file.fileno(), data, at)
+
     # -- folders ---------------------------------------------------------------------------------
 
     def make(self, name: Name = "", *, private: bool = False) -> None:

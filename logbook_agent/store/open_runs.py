@@ -20,13 +20,13 @@ def open_runs(book: Book) -> list[UnfinishedRun]:
     for run in sorted(book.open_runs(), key=lambda run: (run.entry, run.run)):
         if run.exit is not None:
             continue
-        beat, said = book.heartbeat(run), _engine_said(book, run)
+        beat, said = book.heartbeat(run), engine_said(book, run)
         at, last = (beat.at, beat.last) if beat is not None else (None, None)
-        found.append(UnfinishedRun(run=run, state=run_state(run, book.life), heartbeat=at, last=last, said=said))
+        found.append(UnfinishedRun(run=run, state=run_state(run, book.stage), heartbeat=at, last=last, said=said))
     return found
 
 
-def _engine_said(book: Book, run: Run) -> str | None:
+def engine_said(book: Book, run: Run) -> str | None:
     """What the engine of a run on another machine said of it last, such as why it waits; None where it said nothing, or
     that cannot be read."""
     with contextlib.suppress(StoreError):
@@ -58,7 +58,7 @@ class ActiveRun:
 def active_runs(workspace: Workspace, book: Book) -> list[ActiveRun]:
     """The runs of this logbook and of the others in its folder that have started and not ended."""
     others = [other for other in workspace.books() if other.topic != book.topic]
-    found = [(one, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
+    found = [(one, run, run_state(run, one.stage)) for one in (book, *others) for run in one.open_runs()]
     return [
         ActiveRun(topic=one.topic, run=run, state=state, has_begun=one.has_begun(run))
         for one, run, state in found

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
-from logbook_agent.model.worker_report import Began, End
+from logbook_agent.model.worker_report import OVER, Began, End, Stage
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, PROSE_BYTES, RUN_BYTES
 from logbook_agent.store.opening import take
@@ -44,7 +44,6 @@ from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
-    from logbook_agent.model.record import Life
     from logbook_agent.store.book_runs import BookRuns
 
 T = TypeVar("T")
@@ -55,8 +54,8 @@ SENT, SEEN, CLOSED, ROOM = "sent.json", "seen.json", "closed", "room"
 WORKING, RESULT, READ = "work", "result.json", "read"
 # The log without what patterns find, until it is moved beside the record.
 SAFE_LOG = "safe.log"
-# What is left of a run on another machine, by the stage that it was last seen in; it goes on in the others.
-_LEFT: dict[str, Life] = {"sent": "sent", "orphaned": "child", "lost": "lost", "never-started": "unstarted"}
+# The stages of a run that another machine tells of.
+_TOLD: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started")
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _HOLDER_BYTES = 1000
@@ -237,23 +236,30 @@ class Spool:
             return decode(Holder, parse_json(text, self.folder / LOCK)) if text else None
         return None
 
-    def life(self) -> Life:
-        """Which processes of the run are left. A run whose end stands here counts as running until it is collected."""
+    def stage(self) -> Stage:
+        """How far the run is. An end counts when nobody holds the folder any more: what is there while its worker works
+        was written by somebody else."""
         if not self.folder.is_dir():
             return "lost"
         if self.has(SENT):
+            seen = None
             with contextlib.suppress(StoreError):
                 seen = self.get(Seen)
-                return "sent" if seen is None else _LEFT.get(seen.stage, "tool")
-        # Asked before the end is looked for: it may come between the two.
-        if self.is_held() or self._has_end():
-            return "sent" if self.waits() else "tool"
+            # Where nobody there answers for a run, it goes on until it is given up.
+            stage: Stage = next((stage for stage in _TOLD if seen is None or stage == seen.stage), "running")
+            # First: an attempt that an engine cut off is lost, though its worker wrote an end.
+            return "ended" if stage not in OVER and self.has(FINAL) else stage
+        if self.is_held():
+            return "sent" if self.waits() else "running"
+        # After it was asked who holds it: the end may come between the two.
+        if self._has_end():
+            return "ended"
         holder = self.holder()
         if holder is not None and holder.host != this_host():
             return "elsewhere"
         if holder is not None and holder.group is not None and group_lives(holder.group, holder.mark):
-            return "child"
-        return "lost" if self.has(BEGAN) else "unstarted"
+            return "orphaned"
+        return "lost" if self.has(BEGAN) else "never-started"
 
     def waits(self) -> bool:
         """Whether the worker has told that it waits, and has not begun."""

@@ -257,7 +257,7 @@ def test_one_name_for_one_class() -> None:
 
 
 # Who may ask how a run was started, outside the rooms of executors and workers: everybody else reads what follows from
-# it (`Run.own_host`, `Command.words`, `Book.life`).
+# it (`Run.own_host`, `Command.words`, `Book.stage`).
 ASKS = {
     "cli/detach.py",
     "campaign/repeats.py",

@@ -9,14 +9,13 @@ from pathlib import Path
 from tests.conftest import REPOSITORY
 
 STARTERS = {
-    "running/programs.py",  # nvidia-smi, sysctl, gh
+    "running/programs.py",  # nvidia-smi, sysctl, gh, ssh, and what the user's settings name
     "running/provenance/git_calls.py",  # git
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
     "agents/mcp/tool_calls.py",  # itself
     "cluster/far.py",  # Python, for workers behind ssh
     "cluster/ray_driver.py",  # Python, for workers on a node of Ray
-    "cluster/shell.py",  # ssh, and what the user's settings name
 }
 _CALLS = {
     "Popen",

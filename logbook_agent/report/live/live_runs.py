@@ -1,6 +1,6 @@
 """The runs of a logbook that go on, as plain data: where, since when, how far, their last lines and curves.
 
-Last lines come from the logs where these are written here, else from the executor.
+Last lines come from the logs here; what runs on other machines print is brought here first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -22,11 +22,13 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import End
-from logbook_agent.running.executors.table import executor_of
+from logbook_agent.running.executors.contract import PIECE_BYTES
+from logbook_agent.running.executors.table import executor_named
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.running.reading import known_keys
 from logbook_agent.store.book import Book
-from logbook_agent.store.spool import SENT, Heartbeat
+from logbook_agent.store.layout import LOG
+from logbook_agent.store.spool import SENT
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 
@@ -62,13 +64,8 @@ class LiveRun(UnfinishedRunData):
 
 @dataclass(slots=True)
 class _FarRun:
-    """A run on another machine: the end of its log as far as it was read, and what its executor said last."""
+    """A run on another machine: when it is asked again, and why nothing new is known."""
 
-    offset: int
-    data: bytes = b""
-    lines: list[str] = field(default_factory=list)
-    heartbeat: Heartbeat | None = None
-    said: str | None = None
     trouble: str | None = None
     asked: threading.Thread | None = None
     due: float = 0.0
@@ -102,20 +99,18 @@ class LiveRuns:
 
     def _run(self, space: Workspace, book: Book, found: Findings | None, one: UnfinishedRun) -> LiveRun:
         run, redact = one.run, space.redactor.text
-        beat, lines = book.heartbeat(run), _log_lines(book, run, redact)
         # Only what was submitted to another machine has that in its spool.
-        far = self._asked(space, book, run) if book.spool(run).has(SENT) else _FarRun(offset=0)
-        beat = far.heartbeat or beat
-        title, progress = _progress(found, run)
+        trouble = self._asked(space, book, run).trouble if book.spool(run).has(SENT) else None
+        beat, (title, progress) = book.heartbeat(run), _progress(found, run)
         return {
             **one.data(),
             "title": title,
             "heartbeat": beat.at if beat is not None else None,
             "last": redact(beat.last) if beat is not None and beat.last else None,
-            "lines": far.lines or lines,
+            "lines": _log_lines(book, run, redact),
             "printed": _printed(book, run),
-            "said": far.said or (redact(one.said) if one.said else None),
-            "trouble": far.trouble,
+            "said": redact(one.said) if one.said else None,
+            "trouble": trouble,
             "ended": ended(book, run),
             "progress": progress,
             "curves": self._last_points(space, book, run),
@@ -123,12 +118,10 @@ class LiveRuns:
 
     def _asked(self, space: Workspace, book: Book, run: Run) -> _FarRun:
         """What is known of a run on another machine, at once; that is asked again in the background."""
-        beat = book.heartbeat(run)
-        # A long log is not brought here for its end.
-        far = self._far.setdefault(_label(run), _FarRun(offset=max(0, beat.bytes - _TAIL_BYTES) if beat else 0))
+        far = self._far.setdefault(_label(run), _FarRun())
         if (far.asked is None or not far.asked.is_alive()) and time.monotonic() >= far.due:
             turn = self._turns.setdefault(str(run.executor), threading.Lock())
-            far.asked = threading.Thread(target=_ask, args=(space, book, run, far, turn), daemon=True)
+            far.asked = threading.Thread(target=_bring, args=(space, book, run, far, turn), daemon=True)
             far.due = time.monotonic() + _PACE_S
             far.asked.start()
         return far
@@ -161,19 +154,17 @@ def _label(run: Run) -> str:
     return f"{run.entry}/{run.run:02d}"
 
 
-def _ask(space: Workspace, book: Book, run: Run, far: _FarRun, turn: threading.Lock) -> None:
-    """Bring what a run on another machine has printed since it was asked last."""
-    redact = space.redactor.text
+def _bring(space: Workspace, book: Book, run: Run, far: _FarRun, turn: threading.Lock) -> None:
+    """Bring what is new of a run on another machine, piece by piece."""
+    spool, before, size, trouble = book.spool(run), -PIECE_BYTES, 0, None
     try:
         with turn:
-            answer = executor_of(space, run).follow(book.spool(run), far.offset)
+            while size - before >= PIECE_BYTES and trouble is None:
+                trouble = executor_named(space, str(run.executor)).look([spool], with_log=True).get(spool.folder)
+                before, size = size, (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
     except Exception as error:  # noqa: BLE001 - nobody waits for this thread
-        far.trouble = in_line(getattr(error, "message", None) or f"{type(error).__name__}: {error}", redact)
-        return
-    far.offset += len(answer.output)
-    far.data = (far.data + answer.output)[-_TAIL_BYTES:]
-    far.lines, far.heartbeat = _lines(far.data, redact, is_whole=far.offset <= len(far.data)), answer.heartbeat
-    far.said, far.trouble = (in_line(text, redact) if text else None for text in (answer.said, answer.trouble))
+        trouble = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+    far.trouble = in_line(trouble, space.redactor.text) if trouble else None
 
 
 def _log_lines(book: Book, run: Run, redact: Callable[[str], str]) -> list[str]:

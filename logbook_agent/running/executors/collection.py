@@ -6,7 +6,6 @@ Executors that gave no useful answer after a long wait are skipped by later comm
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,15 +17,15 @@ from logbook_agent.running.executors.contract import LogGrows
 from logbook_agent.running.executors.intake import take_in_all, warn_once
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.book import Book
-from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import SENT, Spool, run_at
-from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
 
 # A question that failed is not asked again for so many times as long as it took, but for no longer than this (s). What
 # failed within a moment may be asked again at once.
 _FACTOR, _MOST_S, _MOMENT_S = 5.0, 60.0, 1.0
-_FILE_BYTES, _SAID_CHARS = 4096, 500
+_SAID_CHARS = 500
+# Where the cache keeps until when an executor is not asked, and why.
+_QUIET = "quiet"
 
 
 @contextlib.contextmanager
@@ -38,8 +37,7 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
     ended: dict[Path, Run] = {}
     spools: list[Spool] = []
     for executor, its in _by_executor(book).items():
-        why = _why_skipped(workspace, executor) if executor else None
-        if why is not None:
+        if (why := _why_skipped(book, executor)) is not None:
             warn_once(workspace, f"not asked: {executor}: {why}")
             continue
         ended |= _collected(workspace, book, executor, its)
@@ -55,22 +53,24 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
 
 def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence[Spool]) -> Mapping[Path, Run]:
     """Collect the runs of one executor; those whose end was recorded."""
-    began = time.monotonic()
+    began, troubles = time.monotonic(), dict[Path, str]()
     if executor:
-        # What is wrong is told when each is taken in.
+        # What is wrong with it is told when each run is taken in.
         with contextlib.suppress(LogbookError):
-            executor_named(workspace, executor).look(spools)
+            troubles |= executor_named(workspace, executor).look(spools)
     taken = take_in_all(workspace, book, spools, drops=False)
     told = [
         f"not collected: {run_at(folder)}: {error.said}"
         for folder, error in taken.errors.items()
         if not isinstance(error, LogGrows)
     ]
-    told += [f"no news from {executor}: {trouble}" for trouble in dict.fromkeys(taken.troubles.values())]
+    told += [f"no news from {executor}: {trouble}" for trouble in dict.fromkeys(troubles.values())]
     for text in told:
         warn_once(workspace, text)
-    if executor and told:
-        _note_trouble(workspace, executor, time.monotonic() - began, told[-1])
+    took_s = time.monotonic() - began
+    if executor and told and took_s >= _MOMENT_S:
+        quiet = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": told[-1][:_SAID_CHARS]}
+        book.cache.keep(_QUIET, {executor: json.dumps(quiet)}, ())
     return taken.ended
 
 
@@ -86,28 +86,10 @@ def _by_executor(book: Book) -> dict[str, list[Spool]]:
     return together
 
 
-def _why_skipped(workspace: Workspace, executor: str) -> str | None:
+def _why_skipped(book: Book, executor: str) -> str | None:
     """Why an executor is not asked now; None if it may be asked."""
-    path = _note_of(workspace, executor)
-    try:
-        found = json.loads(Folder(path.parent).text(path, limit=_FILE_BYTES)) if path and path.exists() else {}
-        left_s = float(found["until"]) - time.time()
-        return f"{found['why']}; it is asked again within a minute" if 0 < left_s <= _MOST_S else None
-    except (LogbookError, ValueError, KeyError, TypeError):
-        return None  # it was cut off, or is from another version
-
-
-def _note_trouble(workspace: Workspace, executor: str, took_s: float, why: str) -> None:
-    """Record that an executor gave no useful answer, and how long that took."""
-    path = _note_of(workspace, executor)
-    if took_s < _MOMENT_S or path is None:
-        return
-    told = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": why[:_SAID_CHARS]}
-    Folder(path.parent).make(private=True)
-    Folder(path.parent).write(path, json.dumps(told).encode(), durable=False, private=True)
-
-
-def _note_of(workspace: Workspace, executor: str) -> Path | None:
-    name = hashlib.sha256(executor.encode()).hexdigest()[:32]
-    folder = places_of(workspace.root, workspace.environ).cache
-    return None if folder is None else folder / "quiet" / f"{name}.json"
+    if executor and (text := book.cache.values(_QUIET).get(executor)) is not None:
+        quiet = json.loads(text)
+        if 0 < quiet["until"] - time.time() <= _MOST_S:
+            return f"{quiet['why']}; it is asked again within a minute"
+    return None

@@ -1,4 +1,5 @@
-"""What an executor does: start a worker at most once, follow it, stop it, and bring what it left into its spool.
+"""What an executor does: start a worker at most once, bring what is new of it into its spool, stop it, and bring all
+that it left.
 
 Every executor passes the tests of `tests/contract/running/executors/test_executors_contract.py`.
 """
@@ -6,14 +7,16 @@ Every executor passes the tests of `tests/contract/running/executors/test_execut
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from logbook_agent.model.errors import ToolError
+from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.run import Device, Host
+from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.spool import Heartbeat, Spool
+from logbook_agent.store.spool import Spool
 
 if TYPE_CHECKING:
     # Workers import this module.
@@ -21,24 +24,8 @@ if TYPE_CHECKING:
     from logbook_agent.text.redaction.redactor import Redactor
 
 T = TypeVar("T")
-# sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
-Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
-OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 # Of a log, at most so much at once.
 PIECE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
-    """How far a run is; `output` is what its log holds from the place that was asked for, redacted as all of it.
-    `said`: what the engine says of it, such as why it waits. `trouble`: why nothing new is known."""
-
-    stage: Stage
-    output: bytes = b""
-    heartbeat: Heartbeat | None = None
-    said: str | None = None
-    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +47,6 @@ class LogGrows(ToolError):
     """Raised for a run that has ended and whose log may not be whole yet: it is collected a little later."""
 
 
-class NoAnswer(ToolError):
-    """No answer came, or an incomplete one: what was asked for may have been done."""
-
-
 @contextlib.contextmanager
 def nothing_sent() -> Iterator[None]:
     """Raise Unavailable instead of NoAnswer while a start is prepared, because nothing was started yet."""
@@ -76,14 +59,33 @@ def nothing_sent() -> Iterator[None]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
     """A run that is submitted: its sealed work, the lock of its spool, which the caller holds and closes (`claim`), and
-    the secrets that the work refers to by name. Those of one `pin` are made one after another, in their order and on
-    one machine."""
+    the secrets that the work refers to by name. Those of one `pin` are a unit: they are made one after another, in
+    their order and on one machine."""
 
     spool: Spool
     claim: int
     work: Work
     secrets: Mapping[str, str]
     pin: str | None = None
+
+
+def units_of(items: Iterable[T], pin: Callable[[T], str | None]) -> list[list[T]]:
+    """The units among these, in the order of the first of each; one without a pin is a unit of its own."""
+    units: dict[object, list[T]] = {}
+    for number, item in enumerate(items):
+        units.setdefault(number if (key := pin(item)) is None else key, []).append(item)
+    return list(units.values())
+
+
+def troubles_of(look: Callable[[Spool], None], spools: Iterable[Spool]) -> dict[Path, str]:
+    """Look at each of these runs: why nothing new is known of some, by their folders."""
+    troubles = {}
+    for spool in spools:
+        try:
+            look(spool)
+        except LogbookError as error:
+            troubles[spool.folder] = error.said
+    return troubles
 
 
 def for_each(do: Callable[[T], None], items: Sequence[T]) -> None:
@@ -99,7 +101,8 @@ def for_each(do: Callable[[T], None], items: Sequence[T]) -> None:
 
 
 class Executor(Protocol):
-    """One way to start workers. A run is named by its spool, a folder on the client's machine.
+    """One way to start workers. A run is named by its spool, a folder on the client's machine; how far it is stands
+    there (`Spool.stage`), and so does its log.
 
     `pace_s`: the shortest pause between two looks at a run. `place`: where workers run, as far as that is known before
     they start; None: on this machine. `devices`: the devices of its machine that runs wait for; empty: those that the
@@ -128,22 +131,18 @@ class Executor(Protocol):
         used."""
 
     def start(self, items: Sequence[Submission], at_most: int) -> None:
-        """Start a worker for each, `at_most` at a time. There is never more than one for a spool: called again, it does
-        nothing.
+        """Start a worker for each, `at_most` units at a time. There is never more than one for a spool: called again,
+        it does nothing.
 
         Raises Unavailable if no worker was started and a later call may start one, and NoAnswer if it is unknown
-        whether one was started: the next call, or `follow`, finds out. Any other ToolError: no worker was started, and
+        whether one was started: the next call, or `look`, finds out. Any other ToolError: no worker was started, and
         calling again would not help. An error is one for all of them.
         """
 
-    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
-        """How far the run is, with the output from this byte of the log on; None: without output. Where asking is
-        costly, the answer may take `wait_s`, unless there is new output or the run is over."""
-
-    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
-        """Ask how far these runs are, all at once where each question is costly: the next `follow` of each without
-        output may answer from that. There the answer may take `wait_s`, unless there is something new. Trouble is left
-        for `follow` to tell."""
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
+        """Bring what is new of these runs into their spools: how far each is, and `with_log` what it has printed.
+        Returns why nothing new is known of some, by their folders. Where asking is costly, all are asked for at once,
+        and the answer may take `wait_s`, unless there is something new."""
 
     def stop(self, spools: Sequence[Spool]) -> None:
         """Ask the worker of each to end its command: INT to its process group, then TERM, then KILL. Returns at once;
@@ -159,14 +158,3 @@ class Launches(Protocol):
 
     def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
         """The command behind the launcher, as it is recorded. Raises UsageError where it cannot be carried."""
-
-
-@runtime_checkable
-class Pins(Protocol):
-    """Optional: the executor can make a run on the machine of another run."""
-
-    def node_of(self, spool: Spool) -> str | None:
-        """The machine on which a run was made, as its engine calls it; None: unknown."""
-
-    def on_node(self, node: str) -> Executor:
-        """An executor whose workers start on this machine alone, and wait for it."""

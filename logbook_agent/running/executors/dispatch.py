@@ -1,29 +1,33 @@
 """Runs that workers of their own make, from the side of the client, which alone writes to the book: submitting them,
 following them and taking them in, one or many at a time.
 
-Runs with the same pin are compared with one another, so they are made on one machine, one after another and in their
-order. Where that cannot be had, the machines must be declared to be equal.
+Runs with the same pin are compared with one another. They are a unit: one machine makes them, one after another and in
+their order. Where that cannot be had, the machines must be declared to be equal.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import select
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.model.budget import NO_BUDGET
-from logbook_agent.model.errors import BudgetSpent, LogbookError, ToolError, UsageError
+from logbook_agent.model.errors import BudgetSpent, StoreError, ToolError, UsageError
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Executor, Followed, Pins, Stage
+from logbook_agent.model.worker_report import OVER, Stage
+from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, units_of
 from logbook_agent.running.executors.intake import take_in_all
+from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.submission import Attempts
 from logbook_agent.running.executors.table import executor_named, executor_of, is_declared, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import engine_said
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 
@@ -94,16 +98,12 @@ class Dispatch:
         self._workspace, self._book, self._display = workspace, book, display
         self._executor, self._name, self._at_most = executor, name, at_most
         self._waits = waits
-        if plans and (pool_of(workspace, name) is not None or executor.is_single):
-            # On equal machines, each run may be made on any.
+        if plans and (pool_of(workspace, name) is not None or executor.is_single or not executor.is_batch):
+            # Each run may be made on any machine, or only on one.
             plans = [dataclasses.replace(plan, pin=None) for plan in plans]
         self._plans = plans
-        # Runs with pins go one by one to an executor that can choose a machine; of a budget each is taken as it starts.
-        is_pinned = any(plan.pin is not None for plan in plans) and isinstance(executor, Pins)
-        is_batch = len(plans) > 1 and not is_pinned and book.header.limits == NO_BUDGET
-        self._is_batch = executor.is_batch and is_batch
-        # The machine of each pin, once a run of it was made.
-        self._nodes: dict[str, str] = {}
+        # Of a budget each unit is taken as it starts.
+        self._is_batch = executor.is_batch and book.header.limits == NO_BUDGET
         self._lost = [0] * len(plans)
         self._todo = list(range(len(plans)))
         # Those that are being submitted, with their places, and those that were.
@@ -126,7 +126,6 @@ class Dispatch:
             if stops.take():
                 self._is_ending = True
                 self._stop(self.going.values())
-            self._look()
             for place, run in self._ended():
                 has_ended = True
                 again = self._over(place, run)
@@ -178,94 +177,76 @@ class Dispatch:
         self._executor.stop([self._book.spool(run) for run in asked])
 
     def _next_attempts(self) -> tuple[Attempts, list[int]] | None:
-        """Record the next run, or the next batch; None if there is none to be made now."""
+        """Record the next unit, or the next batch of them; None if there is none to be made now."""
         if self._is_batch:
             places = self._todo[:_TOGETHER] if not self.going else []
         else:
-            place = self._next() if len(self.going) < self._at_most else None
-            places = [] if place is None else [place]
+            units = units_of(self._todo, lambda place: self._plans[place].pin)
+            places = units[0] if units and len(self.going) < self._at_most else []
         if not places:
             return None
-        node = self._nodes.get(self._plans[places[0]].pin or "")
-        kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
         self._todo = [place for place in self._todo if place not in places]
         attempts = Attempts(
             self._workspace,
             self._book,
             [self._plans[place] for place in places],
             self._name,
-            executor=kept,
             at_most=self._at_most,
             patience_s=patience_of(self._workspace, self._name) if self._waits else 0.0,
         )
         return attempts, places
 
-    def _next(self) -> int | None:
-        """The first run whose pin no run in progress has."""
-        taken = {pin for place in self.going if (pin := self._plans[place].pin) is not None}
-        return next((place for place in self._todo if self._plans[place].pin not in taken), None)
-
     # -- following -------------------------------------------------------------------------------------
-
-    def _look(self) -> None:
-        """Ask about all runs in progress; where output is shown, `follow` asks about the only one."""
-        if self._offset is None and self.going:
-            wait_s = _WAIT_S if self._is_alone else _MANY_S
-            self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=wait_s)
 
     def _ended(self) -> Iterator[tuple[int, Run]]:
         """The runs that have ended, taken in. A run whose spool is gone was taken in by another command."""
-        over: dict[Path, Stage] = {}
-        going: set[int] = set()
-        news = list(self.going.items())
-        for place, run in news:
-            spool = self._book.spool(run)
-            if run.exit is not None or not spool.folder.is_dir():
-                continue
-            followed = how_far(self._executor, spool, self._offset, wait_s=_WAIT_S if self._offset is not None else 0.0)
-            if followed is None:
-                continue
-            self._show(run, followed)
-            if followed.stage not in OVER:
-                going.add(place)
-                continue
-            over[spool.folder] = followed.stage
-            if followed.stage == "ended":
-                self._keep_node(place, spool)
-        spools = {place: self._book.spool(run) for place, run in news}
-        taken = take_in_all(self._workspace, self._book, [s for s in spools.values() if s.folder in over], over)
-        for place, run in news:
-            error = taken.errors.get(spools[place].folder)
+        news = [(place, run, self._book.spool(run)) for place, run in self.going.items()]
+        stages = self._stages([(run, spool) for _, run, spool in news if run.exit is None and spool.folder.is_dir()])
+        over = {folder: stage for folder, stage in stages.items() if stage in OVER}
+        taken = take_in_all(self._workspace, self._book, [spool for *_, spool in news if spool.folder in over], over)
+        for place, run, spool in news:
+            error = taken.errors.get(spool.folder)
             if isinstance(error, ToolError):
                 # Its machine does not answer, which may pass.
                 self._tell(run, error.said)
             elif error is not None:
                 raise error
-            elif place not in going:
+            elif stages.get(spool.folder, "ended") in OVER:
                 ended = self._book.reread(run)
                 self._show_rest(ended)
                 self._display.done()
                 yield place, ended
 
-    def _show(self, run: Run, followed: Followed) -> None:
+    def _stages(self, runs: Sequence[tuple[Run, Spool]]) -> dict[Path, Stage]:
+        """Look at these runs, and show what is new of them: their stages, by folder."""
+        stages: dict[Path, Stage] = {}
+        troubles: Mapping[Path, str] = {}
+        if self._offset is None or not any(log_from(spool, self._offset) for _, spool in runs):
+            wait_s, with_log = _WAIT_S if self._is_alone else _MANY_S, self._offset is not None
+            troubles = self._executor.look([spool for _, spool in runs], wait_s=wait_s, with_log=with_log)
+        for run, spool in runs:
+            stage, output = spool.stage(), b"" if self._offset is None else log_from(spool, self._offset)
+            if spool.folder.is_dir():
+                stages[spool.folder] = stage
+                self._show(run, output)
+                self._tell(run, troubles.get(spool.folder) if stage not in OVER else None)
+        return stages
+
+    def _show(self, run: Run, output: bytes) -> None:
         """Show what is new of a run."""
-        if self._offset is not None and followed.output:
-            self._offset += len(followed.output)
-            self._display.output("stdout", followed.output)
-        if followed.stage not in OVER:
-            self._tell(run, followed.trouble)
+        if self._offset is not None and output:
+            self._offset += len(output)
+            self._display.output("stdout", output)
         if self._is_alone:
-            if followed.said not in self._told:
-                self._told.add(followed.said)
-                self._display.progress(f"{run.entry} run {run.run}: {followed.said}")
-            beat = followed.heartbeat
+            self._tell(run, engine_said(self._book, run))
+            beat = self._book.heartbeat(run)
             self._display.tick(beat.last if beat is not None else None, beat.bytes if beat is not None else 0)
 
-    def _tell(self, run: Run, trouble: str | None) -> None:
-        """Say once why nothing new is known of a run."""
-        if trouble not in self._told:
-            self._told.add(trouble)
-            self._display.progress(f"{run.entry} run {run.run}: {trouble}")
+    def _tell(self, run: Run, said: str | None) -> None:
+        """Say once what an engine says of a run, or why nothing new is known of it."""
+        if said not in self._told:
+            self._told.add(said)
+            self._display.progress(f"{run.entry} run {run.run}: {said}")
 
     def _show_rest(self, run: Run) -> None:
         """Show what is left of the output of a run that was taken in: it is in the log."""
@@ -274,14 +255,6 @@ class Dispatch:
         ):
             self._offset += len(rest)
             self._display.output("stdout", rest)
-
-    def _keep_node(self, place: int, spool: Spool) -> None:
-        """Keep the machine of a run that has ended for the other runs with its pin."""
-        pin = self._plans[place].pin if self._plans else None
-        if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):
-            return
-        if node := self._executor.node_of(spool):
-            self._nodes[pin] = node
 
     def _over(self, place: int, run: Run) -> bool:
         """Take a run that has ended off the list; whether it is made again."""
@@ -302,24 +275,17 @@ class Dispatch:
         return True
 
 
-def how_far(executor: Executor, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed | None:
-    """What `follow` answers; None if another command took the run in meanwhile, and removed its spool."""
-    try:
-        return executor.follow(spool, offset, wait_s=wait_s)
-    except LogbookError:
-        if spool.folder.is_dir():
-            raise
-        return None
-
-
 def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:
     """The log of a run from this byte on, or a part of that, wherever it lies; empty where there is no more yet."""
     if book.spools() and os.path.lexists(book.run_folder(entry_id, number) / "run.json"):
         run = book.run(entry_id, number)
-        spool = book.spool(run)
-        found = how_far(executor_of(workspace, run), spool, offset) if spool.folder.is_dir() else None
-        if found is not None and found.output:
-            return found.output
+        if (spool := book.spool(run)).folder.is_dir():
+            # Another command may take it in meanwhile.
+            with contextlib.suppress(StoreError):
+                if not log_from(spool, offset):
+                    executor_of(workspace, run).look([spool], with_log=True)
+                if output := log_from(spool, offset):
+                    return output
     path = book.log_path(entry_id, number)
     if not os.path.lexists(path):
         return b""

@@ -10,15 +10,14 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run, noted
-from logbook_agent.model.worker_report import Began, End
-from logbook_agent.running.executors.clocks import clock_problems
-from logbook_agent.running.executors.contract import OVER, Stage
+from logbook_agent.model.worker_report import OVER, Began, End, Stage
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
@@ -27,12 +26,13 @@ from logbook_agent.store.layout import LOG
 from logbook_agent.store.names import marker_name
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.times import duration
 
 _ERROR_CHARS = 500
+# Smaller differences of clocks are not reported.
+_SLACK_S = 60.0
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
-# The lock of the logbook is held for so many at a time.
-_TOGETHER = 20
 
 
 def warn_once(workspace: Workspace, text: str) -> None:
@@ -42,38 +42,17 @@ def warn_once(workspace: Workspace, text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenIn:
-    """What was collected, by the folders of spools: runs whose end was recorded, errors, and why there is no news of
-    others."""
+    """What was collected, by the folders of spools: runs whose end was recorded, and errors."""
 
     ended: dict[Path, Run] = field(default_factory=dict)
     errors: dict[Path, LogbookError] = field(default_factory=dict)
-    troubles: dict[Path, str] = field(default_factory=dict)
-
-    @contextlib.contextmanager
-    def noting(self, *spools: Spool) -> Iterator[None]:
-        """Keep an error for these spools, of which the others know nothing. A spool that is gone has none: another
-        command took it in meanwhile."""
-        try:
-            yield
-        except LogbookError as error:
-            self.errors.update((spool.folder, error) for spool in spools if spool.folder.is_dir())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arrived:
-    """The folder of a run that is over, what was changed in it since, its end and what it holds. A run whose record has
-    an end is not read."""
-
-    spool: Spool
-    run: Run
-    stage: Stage
-    end: End | None = None
-    changed: tuple[str, ...] = ()
-    reading: RunResults = field(default_factory=RunResults)
 
 
 def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
-    """Bring the record of a run up to date with its spool; the run if its end was recorded. Raises LogbookError."""
+    """Bring the record of a run up to date, as its executor knows it now; the run if its end was recorded. Raises
+    LogbookError."""
+    if (run := book.run_called(spool.run_name)) is not None:
+        executor_of(workspace, run).look([spool])
     taken = take_in_all(workspace, book, [spool])
     for error in taken.errors.values():
         raise error
@@ -88,101 +67,75 @@ def take_in_all(
     *,
     drops: bool = True,
 ) -> TakenIn:
-    """`take_in` for many, a few at a time. `stages`: by folder, the stages of runs that were followed just now.
+    """Bring the records of runs up to date with their spools. `stages`: by folder, the stages of runs that are known.
     `drops`: remove the folders of runs that have ended."""
     taken = TakenIn()
-    for start in range(0, len(spools), _TOGETHER):
-        arrived: list[_Arrived] = []
-        for spool in spools[start : start + _TOGETHER]:
-            with taken.noting(spool):
-                arrived += _arrived(workspace, book, spool, (stages or {}).get(spool.folder), taken)
-        if arrived:
-            _record(workspace, book, arrived, taken)
-    if drops:
-        for spool in spools:
-            if spool.folder in taken.ended:
-                with taken.noting(spool):
+    for spool in spools:
+        try:
+            run = _taken_in(workspace, book, spool, (stages or {}).get(spool.folder))
+            if run is not None:
+                taken.ended[spool.folder] = run
+                if drops:
                     book.drop(spool)
+        except LogbookError as error:
+            # If it is gone, another command took it in meanwhile.
+            if spool.folder.is_dir():
+                taken.errors[spool.folder] = error
     return taken
 
 
-def _arrived(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None, taken: TakenIn) -> list[_Arrived]:
-    """A run that is over, after its files were brought here. Raises LogbookError."""
+def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None) -> Run | None:
+    """The record of a run that is over, after its files were brought here and its end was written; None for another
+    one, and for one whose record has an end already. Raises LogbookError."""
     run = book.run_called(spool.run_name)
     if run is None:
         # A client that is about to write the record, or was cut off before it could; else it lies on another branch.
         is_abandoned = time.time() - spool.folder.stat().st_mtime > _ABANDONED_S
         if is_abandoned and not spool.is_held() and not spool.is_used():
             book.drop(spool)
-        return []
+        return None
     executor = executor_of(workspace, run)
-    if stage is None:
-        found = executor.follow(spool)
-        stage = found.stage
-        if found.trouble is not None:
-            taken.troubles[spool.folder] = found.trouble
-    if stage not in OVER:
-        return []
+    if (stage := stage or spool.stage()) not in OVER:
+        return None
     executor.collect(spool)
     if stage == "lost" and spool.has(FINAL):
         spool.get(End)  # it cannot be read: not lost until somebody says so
-    end = spool.get(End) if stage == "ended" else None
-    if run.exit is not None:
-        return [_Arrived(spool=spool, run=run, stage=stage, end=end)]
-    began = spool.get(Began)
-    run = with_facts(run, began) if began is not None else run
-    # Before the logbook is locked: a long log takes its time.
-    reading = read_run(workspace, book, run, end)
-    changed = _changed(book, spool, run, end) if end is not None else ()
-    return [_Arrived(spool=spool, run=run, stage=stage, end=end, changed=changed, reading=reading)]
-
-
-def _record(workspace: Workspace, book: Book, arrived: Sequence[_Arrived], taken: TakenIn) -> None:
-    """Write the ends of these runs, under the lock of the logbook."""
-    with taken.noting(*(one.spool for one in arrived)), book.lock():
-        ended: list[tuple[Spool, Run]] = []
-        for one in arrived:
-            # Else another command was quicker.
-            if one.spool.folder.is_dir():
-                with taken.noting(one.spool):
-                    ended += [(one.spool, run) for run in _ended(workspace, book, one)]
-        try:
-            runs = book.write_runs([run for _, run in ended])
-        except LogbookError:
-            # One that cannot be written is not to keep the others.
-            for spool, run in ended:
-                with taken.noting(spool):
-                    taken.ended[spool.folder] = book.write_run(run)
-        else:
-            taken.ended.update((spool.folder, run) for (spool, _), run in zip(ended, runs, strict=True))
-
-
-def _ended(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
-    """The record of a run with its end; nothing is made up where nobody saw that. None, where it has one already."""
-    # Another command may have ended it since it was asked about.
-    spool, stage, run = one.spool, one.stage, book.reread(one.run)
-    end = one.end
-    if run.exit is not None:
-        _keep_late(workspace, book, spool, run, end)
-        return []
-    began, sent = spool.get(Began), spool.get(Sent)
-    run = with_facts(run, began) if began is not None else run
-    run = dataclasses.replace(run, job=sent.job if sent is not None else None)
-    keep_files(book, spool, is_whole=end is not None)
-    if end is not None:
+    end, began = spool.get(End) if stage == "ended" else None, spool.get(Began)
+    reading, changed = RunResults(), tuple[str, ...]()
+    if run.exit is None:
+        # Before the logbook is locked: a long log takes its time.
+        reading = read_run(workspace, book, run if began is None else with_facts(run, began), end)
+        changed = _changed(book, spool, run, end) if end is not None else ()
+    with book.lock():
+        # Another command may have ended it since it was asked about.
+        run = book.reread(run)
+        if not spool.folder.is_dir():
+            return None
+        if run.exit is not None:
+            _keep_late(workspace, book, spool, run, end)
+            return None
+        run = run if began is None else with_facts(run, began)
+        sent = spool.get(Sent)
+        run = dataclasses.replace(run, job=sent.job if sent is not None else None)
+        keep_files(book, spool, is_whole=end is not None)
+        if end is None:
+            return book.write_run(_without_end(run, stage, _errors(spool, workspace), reading))
         clocks: tuple[str, ...] = ()
         if began is not None and sent is not None:
             submitted = (spool.folder / SENT).stat().st_mtime
-            clocks = clock_problems(began.started, end.ended, sent=submitted, now=time.time())
-        run = dataclasses.replace(run, problems=(*run.problems, *noted(*one.changed, *clocks)))
-        return [ended(run, end, one.reading)]
-    said = _errors(spool, workspace)
+            clocks = _clock_problems(began.started, end.ended, sent=submitted, now=time.time())
+        run = dataclasses.replace(run, problems=(*run.problems, *noted(*changed, *clocks)))
+        return book.write_run(ended(run, end, reading))
+
+
+def _without_end(run: Run, stage: Stage, said: str, reading: RunResults) -> Run:
+    """The record of a run whose end nobody saw: nothing is made up. `said`: what its worker or its engine said last."""
     if stage == "never-started" and run.executor is not None:
         why = f"never started: {said}" if said else "never started: its worker did not start"
-        return [dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(why)))]
+        return dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(why)))
     how = Exit(lost=True) if run.executor is not None else Exit(interrupted=True)
     who = f"lost: its worker vanished{f' ({said})' if said else ''}" if how.lost else "its logbook process was gone"
-    return [cut_off(run, how, f"{who}; this record was rebuilt from its log", one.reading)]
+    return cut_off(run, how, f"{who}; this record was rebuilt from its log", reading)
 
 
 def _errors(spool: Spool, workspace: Workspace) -> str:
@@ -244,3 +197,17 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, end: En
     kept = place.relative_to(book.folder)
     said = f"late: a second result arrived after the first; it is kept in {kept}"
     book.write_run(dataclasses.replace(run, problems=(*run.problems, *noted(said))))
+
+
+def _clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple[str, ...]:
+    """What is wrong with the times of a run that was submitted and is over, by this machine's clock (seconds since the
+    epoch). A clock that is ahead shows only in a run that ended not long ago."""
+    behind_s = sent - datetime.fromisoformat(began).timestamp()
+    ahead_s = datetime.fromisoformat(ended).timestamp() - now
+    if behind_s > _SLACK_S:
+        how, off_s, seems = "behind", behind_s, "the run began before it was submitted"
+    elif ahead_s > _SLACK_S:
+        how, off_s, seems = "ahead", ahead_s, "the run has not ended yet"
+    else:
+        return ()
+    return (f"the clock of that machine is {how} by {duration(off_s)} or more: its times say that {seems}",)

@@ -11,17 +11,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from logbook_agent import __version__
 from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, MachineFacts, Stage, Submission, for_each
+from logbook_agent.model.errors import ToolError
+from logbook_agent.running.executors.contract import (
+    PIECE_BYTES,
+    MachineFacts,
+    Submission,
+    for_each,
+)
 from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.processes import MARK
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Seen, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Spool, name_holder
 
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
@@ -81,18 +87,9 @@ class Local:
         with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
             pipe.write(json.dumps(encode(work)).encode())
 
-    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
-        """As `Executor.follow`, at once."""
-        stage = stage_of(spool)
-        return Followed(
-            stage=stage,
-            output=b"" if offset is None else log_from(spool, offset),
-            heartbeat=_heartbeat(spool),
-            said=said_by(spool),
-        )
-
-    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
-        """Nothing to do: to follow a run costs nothing."""
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
+        """Nothing to do: the worker writes into the spool itself."""
+        return {}
 
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`."""
@@ -103,7 +100,7 @@ class Local:
 
 
 def _stop(spool: Spool) -> None:
-    stage = stage_of(spool)
+    stage = spool.stage()
     if stage == "orphaned":
         holder = spool.holder()
         if holder is not None and holder.group is not None:
@@ -118,7 +115,7 @@ def _stop(spool: Spool) -> None:
                 os.kill(holder.pid, signal.SIGTERM)
             return
         time.sleep(_PAUSE_S)
-        stage = stage_of(spool)
+        stage = spool.stage()
 
 
 def hello(environ: Mapping[str, str]) -> MachineFacts:
@@ -129,33 +126,6 @@ def hello(environ: Mapping[str, str]) -> MachineFacts:
         version=__version__,
         devices=visible_devices(environ),
     )
-
-
-def _heartbeat(spool: Spool) -> Heartbeat | None:
-    with contextlib.suppress(StoreError):
-        return spool.get(Heartbeat)
-    return None
-
-
-def stage_of(spool: Spool) -> Stage:
-    """How far a run on this machine is, by its spool. An end counts when nobody holds the spool any more: what is there
-    while its worker works was written by somebody else."""
-    life = spool.life()
-    if life == "sent":
-        return "sent"
-    if life == "tool":
-        has_ended = spool.has(FINAL) and not spool.is_held()
-        return "ended" if has_ended else "running" if spool.has(BEGAN) else "sent"
-    stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
-    return stages.get(life, "elsewhere")
-
-
-def said_by(spool: Spool) -> str | None:
-    """What a run on this machine waits for before it begins."""
-    with contextlib.suppress(StoreError):
-        seen = spool.get(Seen) if spool.waits() else None
-        return seen.said if seen is not None else None
-    return None
 
 
 def log_from(spool: Spool, offset: int) -> bytes:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run, noted
-from logbook_agent.running.executors.contract import Executor, NoAnswer, Submission, Unavailable
+from logbook_agent.running.executors.contract import Executor, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, work_of
+from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.entrypoint import devices_needed
 from logbook_agent.running.worker.work import sealed
@@ -27,8 +28,8 @@ FIRST_S, MOST_S = 1.0, 30.0
 
 
 class Attempts:
-    """Runs that are submitted together: to the executor of this name, or to `executor`, the same one kept to a machine.
-    It makes at most `at_most` of them at a time.
+    """Runs that are submitted together to the executor of this name, which makes at most `at_most` units of them at a
+    time.
 
     A run that cannot be started is recorded as never started. Even if this process is killed, at most one worker is
     started for each run, and the run's spool tells whether one was.
@@ -41,12 +42,11 @@ class Attempts:
         plans: Sequence[RunPlan],
         name: str,
         *,
-        executor: Executor | None = None,
         at_most: int = 1,
         patience_s: float = 0.0,
     ) -> None:
         self._book, self._at_most, self._patience_s = book, at_most, patience_s
-        self._executor = executor or executor_named(workspace, name)
+        self._executor = executor_named(workspace, name)
         # Why they were refused last, and whether a worker may have been started all the same.
         self._error: ToolError | None = None
         self._is_open, self._told = False, ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,63 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 # A start that is refused for a reason that may pass is tried again for so long.
 PATIENCE_S = 900.0
-# What every executor may state.
-COMMON = ("kind", "equivalent", "retry_start_s")
 _MOST_RETRY_S = 7 * 24 * 3600.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
-    """One table `[executors.NAME]` of the settings in `file`: its kind, and its other keys as written.
-    `is_equivalent`: its machines are declared to be equal, so that runs of different ones may be compared.
-    `retry_start_s`: for how long a refused start is tried again."""
-
-    name: str
-    kind: str = ""
-    table: Mapping[str, object]
-    file: Path | None = None
-    is_equivalent: bool = False
-    retry_start_s: float = PATIENCE_S
-
-    @property
-    def what(self) -> str:
-        """`executor 'box'`."""
-        return f"executor {self.name!r}"
-
-    def read(self, settings: type[T]) -> T:
-        """The settings as a value of this class. Raises UsageError for an unknown or missing one, or a wrong type."""
-        try:
-            return decode(settings, dict(self.table))
-        except CodecError as error:
-            raise UsageError(
-                f"{self.what}: {error}",
-                cause=f"[executors.{self.name}] in {self.file} is not valid",
-                hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
-            ) from None
-
-
-def is_declared(workspace: Workspace, name: str) -> bool:
-    """Whether `--on` of this name means an executor."""
-    return name in load_user_config(workspace.environ).executors
-
-
-def declared(workspace: Workspace) -> dict[str, Declared]:
-    """All of them by name."""
-    file, tables = user_config_file(workspace.environ), load_user_config(workspace.environ).executors
-    return {name: _declared(name, table, file) for name, table in sorted(tables.items())}
-
-
-def named(workspace: Workspace, name: str) -> Declared:
-    """The executor of this name. Raises UsageError when there is none."""
-    there = declared(workspace)
-    if name not in there:
-        near = nearest(name, tuple(there))
-        raise UsageError(
-            f"no executor {name!r}",
-            cause=f"executors in the settings: {', '.join(there) or 'none'}",
-            hint=f"did you mean {near}?" if near else f"describe it in your settings: {manual('how-to/clusters.md')}",
-        )
-    return there[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,71 +47,119 @@ class CommonSettings:
     retry_start_s: float = PATIENCE_S
 
 
-def _declared(name: str, table: Mapping[str, object], file: Path | None) -> Declared:
-    """One table of an executor. Raises UsageError."""
-    if name == LOCAL:
+COMMON = tuple(field.name for field in fields(CommonSettings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """One table `[executors.NAME]` of the settings in `file`."""
+
+    name: str
+    table: Mapping[str, object]
+    file: Path | None = None
+
+    @property
+    def what(self) -> str:
+        """`executor 'box'`."""
+        return f"executor {self.name!r}"
+
+    @property
+    def common(self) -> CommonSettings:
+        """What every executor may state. Raises UsageError."""
+        return self._read(CommonSettings, {key: value for key, value in self.table.items() if key in COMMON})
+
+    def read(self, settings: type[T]) -> T:
+        """Its other settings as a value of this class. Raises UsageError for an unknown or missing one, or a wrong
+        type."""
+        return self._read(settings, {key: value for key, value in self.table.items() if key not in COMMON})
+
+    def _read(self, settings: type[T], table: Mapping[str, object]) -> T:
+        try:
+            return decode(settings, table)
+        except CodecError as error:
+            raise UsageError(
+                f"{self.what}: {error}",
+                cause=f"[executors.{self.name}] in {self.file} is not valid",
+                hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
+            ) from None
+
+    def checked(self) -> Declared:
+        """Itself. Raises UsageError where it cannot be one."""
+        if self.name == LOCAL:
+            raise UsageError(
+                f"[executors.{LOCAL}] in {self.file}", cause="that name is reserved for this machine", hint="rename it"
+            )
+        if not 0 <= (retry_s := self.common.retry_start_s) <= _MOST_RETRY_S:
+            raise UsageError(
+                f"{self.what}: retry_start_s is {retry_s:g}", cause=f"expected seconds from 0 to {_MOST_RETRY_S:g}"
+            )
+        return self
+
+
+def is_declared(workspace: Workspace, name: str) -> bool:
+    """Whether `--on` of this name means an executor."""
+    return name in load_user_config(workspace.environ).executors
+
+
+def declared(workspace: Workspace) -> dict[str, Declared]:
+    """All of them by name."""
+    file, tables = user_config_file(workspace.environ), load_user_config(workspace.environ).executors
+    return {name: Declared(name=name, table=table, file=file).checked() for name, table in sorted(tables.items())}
+
+
+def named(workspace: Workspace, name: str) -> Declared:
+    """The executor of this name. Raises UsageError when there is none."""
+    there = declared(workspace)
+    if name not in there:
+        near = nearest(name, tuple(there))
         raise UsageError(
-            f"[executors.{LOCAL}] in {file}", cause="that name is reserved for this machine", hint="rename it"
+            f"no executor {name!r}",
+            cause=f"executors in the settings: {', '.join(there) or 'none'}",
+            hint=f"did you mean {near}?" if near else f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
-    whole = Declared(name=name, table={k: v for k, v in table.items() if k in COMMON}, file=file)
-    common = whole.read(CommonSettings)
-    if not 0 <= common.retry_start_s <= _MOST_RETRY_S:
-        raise UsageError(
-            f"{whole.what}: retry_start_s is {common.retry_start_s:g}",
-            cause=f"expected seconds from 0 to {_MOST_RETRY_S:g}",
-        )
-    return replace(
-        whole,
-        kind=common.kind,
-        table={k: v for k, v in table.items() if k not in COMMON},
-        is_equivalent=common.equivalent,
-        retry_start_s=common.retry_start_s,
-    )
+    return there[name]
 
 
 def executor_of(workspace: Workspace, run: Run) -> Executor:
     """The executor that made, or makes, a run: what a process of this machine leaves is the same with a worker or
-    without. Raises StoreError for one that this version does not have."""
+    without. Raises UsageError for one that this version does not have."""
     return executor_named(workspace, run.executor or LOCAL)
 
 
 @functools.lru_cache(maxsize=64)
 def executor_named(workspace: Workspace, name: str) -> Executor:
     """The executor of this name, one for all that is asked in an invocation: it remembers whether its machine answers.
-    Raises UsageError for one that the settings do not have."""
+    Raises UsageError for one that the settings or this version do not have."""
     if name == LOCAL:
         return Local(workspace.environ)
-    return _made(workspace, Declared(name=TYPED, kind=TYPED, table={}) if name == TYPED else named(workspace, name))
-
-
-def pool_of(workspace: Workspace, name: str) -> str | None:
-    """The name that records give to the equal machines of an executor; None if they are not declared to be equal."""
-    return name if is_declared(workspace, name) and named(workspace, name).is_equivalent else None
-
-
-def patience_of(workspace: Workspace, name: str) -> float:
-    """For how many seconds a refused start is tried again on the executor of this name."""
-    return named(workspace, name).retry_start_s if is_declared(workspace, name) else PATIENCE_S
-
-
-def _made(workspace: Workspace, declared: Declared) -> Executor:
-    """The executor of such settings. Raises UsageError for a kind that this version does not have."""
-    feature = next((feature for feature in FEATURES if declared.kind in feature.executors), None)
+    declared = Declared(name=TYPED, table={"kind": TYPED}) if name == TYPED else named(workspace, name)
+    kind = declared.common.kind
+    feature = next((feature for feature in FEATURES if kind in feature.executors), None)
     if feature is None:
         kinds = [kind for feature in FEATURES for kind in feature.executors if kind != TYPED]
         raise UsageError(
-            f"executor {declared.name!r}: unknown kind {declared.kind!r}",
+            f"{declared.what}: unknown kind {kind!r}",
             cause=f"this version knows {', '.join(kinds)}",
             hint=f"correct it in {declared.file}",
         )
     if feature not in present():
         raise UsageError(
-            f"executor {declared.name!r}: the feature {feature.name!r} is missing from this installation",
-            cause=f"executors of kind {declared.kind!r} belong to it",
+            f"{declared.what}: the feature {feature.name!r} is missing from this installation",
+            cause=f"executors of kind {kind!r} belong to it",
             hint="install logbook-agent with all of its features, or leave --on out",
         )
-    found: Executor = provided(feature.executors[declared.kind])(workspace, declared)
+    found: Executor = provided(feature.executors[kind])(workspace, declared)
     return found
+
+
+def pool_of(workspace: Workspace, name: str) -> str | None:
+    """The name that records give to the equal machines of an executor; None if they are not declared to be equal."""
+    return name if is_declared(workspace, name) and named(workspace, name).common.equivalent else None
+
+
+def patience_of(workspace: Workspace, name: str) -> float:
+    """For how many seconds a refused start is tried again on the executor of this name."""
+    return named(workspace, name).common.retry_start_s if is_declared(workspace, name) else PATIENCE_S
 
 
 # -- what --on names -------------------------------------------------------------------------------

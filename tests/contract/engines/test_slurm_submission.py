@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -152,11 +151,10 @@ def test_both_sides_of_a_pair_are_made_on_one_node(slurm: Slurm, queue: SlurmPla
     write_recipe(queue.folder, PAIRS, bench=bench, name="pairs")
 
     def taken() -> None:
-        """A job takes the node of the first side before the second one is made; the other node is free."""
+        """A job waits for the node of the first side before the second one is made; the other node is free."""
         node = wait_for(lambda: nodes.exists() and nodes.read_text().strip())
+        slurm.submit("sleep 3", "--exclusive", f"--nodelist={node}")
         (queue.folder / "go").touch()
-        time.sleep(0.3)  # one that still ran would be preempted
-        slurm.submit("sleep 3", "--partition=high", "--exclusive", f"--nodelist={node}")
 
     other = threading.Thread(target=taken)
     other.start()
@@ -169,3 +167,25 @@ def test_both_sides_of_a_pair_are_made_on_one_node(slurm: Slurm, queue: SlurmPla
     assert answer.code == 0, answer.err
     first, second, *_ = nodes.read_text().split()
     assert first == second
+
+
+def test_a_side_that_is_preempted_is_made_again(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
+    """It is the second run of its job, and what Slurm says of the job concerns it, too."""
+    sides = queue.folder / "sides"
+    waits = "[ $(wc -l < sides) != 2 ] || until [ -e go ]; do sleep 0.1; done"
+    bench = f'echo "$SLURMD_NODENAME" >> sides; {waits}; echo "METRIC tflops=$1"\n'
+    write_recipe(queue.folder, PAIRS, bench=bench, name="pairs")
+
+    def preempt() -> None:
+        node, _ = wait_for(lambda: len(found := sides.read_text().split() if sides.exists() else []) == 2 and found)
+        other = slurm.submit("sleep 1", "--partition=high", "--exclusive", f"--nodelist={node}")
+        wait_for(lambda: slurm.state(other) not in ("PENDING", "CONFIGURING"))
+        (queue.folder / "go").touch()
+
+    other = threading.Thread(target=preempt)
+    other.start()
+    ask = ("ab", "--on", queue.name, "--axis", "x=1,2", "--max-pairs", "1", "--json", "--", "bash", "bench.sh")
+    answer = started(*ask, "{axis}")
+    other.join()
+    assert (answer.code, answer.data["pairs"]) == (0, 1), answer.err
+    assert [exit_of(run) for run in runs_of(queue.folder)] == [{}, {"lost": True}, {}]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
-from logbook_agent.cluster import shell
 from logbook_agent.cluster.jobs import job_state
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places
-from logbook_agent.cluster.shell import Shell, ShellAnswer, run_program
+from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running import programs
+from logbook_agent.running.programs import NoAnswer, ProgramAnswer, run_program
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import Seen, Sent, Spool
 from tests.contract.running.executors.conftest import is_gone, wait_for
@@ -31,10 +30,14 @@ pytestmark = pytest.mark.slow
 _VALUES = (None, [], {}, "x", -1, 1e308, float("nan"), float("inf"), 2**70, True, "\ud800", {"format": 1}, ["ended"])
 
 
-_KEYS = ("stage", "began", "heartbeat", "said", "silent_s", "size", "is_closed", "complaint", "is_interrupted")
+_KEYS = ("stage", "seen", "said", "has_begun", "silent_s", "is_closed", "complaint", "is_whole", "is_interrupted")
 
 
-_FOLDER = "~/far/spools/a"
+_NAMES = ("output.log", "../x", "/x", "code/../../x")
+_PIECES = [(name, at, b"x") for name in _NAMES for at in (-1, 0, 7)]
+
+
+_FOLDER = "~/far/spools/a.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,24 +48,22 @@ class Login(Shell):
     environ: Mapping[str, str] = field(default_factory=dict)
     out: bytes = b""
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
-        return ShellAnswer(code=0, out=self.out if argv[0] == "squeue" else b"")
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ProgramAnswer:
+        return ProgramAnswer(code=0, out=self.out if argv[0] == "squeue" else b"")
 
 
-def _answers(far: Remote, head: dict[str, Any], rest: bytes = b"x") -> Remote:
+def _answers(far: Remote, head: dict[str, Any]) -> Remote:
     """Have a machine answer everything with the same."""
 
-    def ask(verb: str, request: object, *, timeout_s: float = 0, into: IO[bytes] | None = None) -> tuple[Any, bytes]:
-        if into is not None:
-            into.write(rest)
-        return head, rest
+    def ask(verb: str, request: object, *, timeout_s: float = 0) -> tuple[Any, Any]:
+        return head, [(_FOLDER, _PIECES[len(str(head)) % len(_PIECES)])]
 
     vars(far)["ask"] = ask
     return far
 
 
 def _heads() -> list[dict[str, Any]]:
-    known = [{}, {"stage": "running", "began": {}}, {"stage": "ended", "is_interrupted": True}]
+    known = [{}, {"stage": "running", "has_begun": True}, {"stage": "ended", "complaint": "x"}]
     plain = [{**one, key: value} for one in known for key in _KEYS for value in _VALUES]
     whole = [{"runs": {_FOLDER: value}} for value in (*_VALUES, *plain)]
     return [*plain, *whole, *({"runs": value} for value in _VALUES), *({"failed": value} for value in _VALUES)]
@@ -80,26 +81,24 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
             _answers(far, head)
             with contextlib.suppress(LogbookError):
                 far.stop(spools[:1])
-            for call in (far.follow, far.collect):
-                with contextlib.suppress(LogbookError):
-                    call(spools[0])
             with contextlib.suppress(LogbookError):
-                far.look(spools)
-                far.follow(spools[0])
+                far.collect(spools[0])
+            far.look(spools, with_log=True)
         (spools[0].folder / "seen.json").unlink(missing_ok=True)
+    assert not (tmp_path / "x").exists()
+    assert not (tmp_path / "open/x").exists()
 
 
-def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(script: str, most_bytes: int = 100) -> bytes:
-        words, into = [sys.executable, "-SEc", script], io.BytesIO()
-        run_program(words, os.environ, stdin=b"", timeout_s=20, host="box", into=into, most_bytes=most_bytes)
-        return into.getvalue()
+        words = [sys.executable, "-SEc", script]
+        return run_program(words, os.environ, timeout_s=20, host="box", most_bytes=most_bytes).out
 
     whole = "import os; os.write(1, b'{}\\nall'); os.write(1, b' of it')"
     assert answer(whole) == b"{}\nall of it"
     with pytest.raises(NoAnswer, match="box answered with more than 0 MiB"):
         answer(whole, most_bytes=8)
-    monkeypatch.setattr(shell, "_STALL_S", 0.1)
+    monkeypatch.setattr(programs, "_STALL_S", 0.1)
     with pytest.raises(NoAnswer, match=r"box did not answer within 0\.1 s"):
         answer("import os, time; os.write(1, b'{}\\nhalf'); time.sleep(60)")
 
@@ -113,11 +112,11 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):
         login = Login(out=f"12|a|PENDING|{reason}|\n".encode())
         far = Slurm(shell=login, settings=SlurmSettings(), environ=environ)
-        _answers(far, {"runs": {_FOLDER: {"stage": "sent"}}}).follow(spool)
+        _answers(far, {"runs": {_FOLDER: {"stage": "sent"}}}).look([spool])
         seen = spool.get(Seen)
         assert seen is not None
         assert seen.said is not None
-        assert seen.said.startswith(f"job 12 is PENDING ({reason[:1]}")
+        assert seen.said.startswith(f"job 12_0 is PENDING ({reason[:1]}")
         assert secret not in seen.said
         assert len(seen.said) <= 500
         assert "\t" not in seen.said

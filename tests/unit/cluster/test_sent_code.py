@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import io
 import sys
+import tarfile
 
 from logbook_agent.cluster.sent_code import worker_code
 
 
 def test_a_worker_needs_the_standard_library_alone_and_reads_no_results() -> None:
-    found = worker_code().contents
+    with tarfile.open(fileobj=io.BytesIO(worker_code().tar)) as tar:
+        files = {entry.name: tar.extractfile(entry) for entry in tar}
+        found = {name: file.read() for name, file in files.items() if file is not None}
     imported = set[str]()
     for content in found.values():
         for node in ast.parse(content).body:

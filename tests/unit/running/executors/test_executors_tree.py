@@ -48,7 +48,7 @@ def work(repository: Repository, tmp_path: Path) -> Work:
     files = tree_of(repository, repository.top / "logbooks", os.environ)
     original = tmp_path / "trees" / files.digest
     original.parent.mkdir()
-    Path(f"{original}{ARCHIVE}").write_bytes(files.archive())
+    Path(f"{original}{ARCHIVE}").write_bytes(files.packed())
     return Work(
         entry="MOE-000",
         run=1,
