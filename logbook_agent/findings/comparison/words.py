@@ -305,9 +305,7 @@ def _is_only_time(answer: Answer) -> bool:
 
 def basis(finding: Finding, sittings: int) -> str:
     """`10.9x as fast; 95%: -91.2 to -90.3%; 12 pairs in 2 sittings`."""
-    # A replicated answer is that of all its sittings.
-    made = counted(finding.pairs, "pair") if finding.is_replicated else pairs(finding)
-    made += f" in {counted(sittings, 'sitting')}" if sittings else ""
+    made = f"{pairs(finding)} in {counted(sittings, 'sitting')}" if sittings else pairs(finding)
     return "; ".join(filter(None, [factor(finding), interval(finding), made]))
 
 
