@@ -18,7 +18,7 @@ from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import level_change, median, noise_floor
@@ -69,6 +69,8 @@ def _keys(frame: Frame) -> tuple[list[str], list[str]]:
             (name, value) for name in loose if (value := item.key(name)) is not None and (name, value) != (order, "1")
         ]
         one = {**identity(item.case), **{f"row {name}": value for name, value in own}}
+        if item.case.part is not None and "commit" in one and one.get(CODE_AXIS) == item.case.part.side:
+            one.pop(CODE_AXIS)  # the name that a comparison gave the code
         text = repr(sorted(one.items())).encode("utf-8", "backslashreplace")
         keys.append(hashlib.sha256(text).hexdigest()[:_DIGITS])
     return keys, names

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.frame import PARTLY_KNOWN, devices_text, key_of, on_accelerator, show
-from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.text.commands.flags import Parts, flags, normal_name, parts
 
 COMMAND, CWD = "command", "cwd"
@@ -30,8 +29,6 @@ def identity(case: Case, axis: Collection[str] = (), explained: Collection[str] 
     facts |= {"devices": devices_text(case.row.devices), COMMAND: command, CWD: case.cwd}
     reported = {**case.row.observations, **case.row.labels}
     whole = {**{name: reported[name] for name in explained if name in reported}, **case.row.config}
-    if case.part is not None and "commit" in facts and whole.get(CODE_AXIS) == case.part.side:
-        whole.pop(CODE_AXIS)  # the name that a comparison gave the code
     config = {name: key_of(value) for name, value in whole.items()}
     found = {**{f"@{name}" if name in config else name: value for name, value in facts.items()}, **config}
     return {n: value for n, value in found.items() if value is not None and not (axis and _is_of(n, axis))}

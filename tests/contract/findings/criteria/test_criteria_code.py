@@ -145,3 +145,17 @@ def test_two_branches_of_one_commit_are_the_same_code(thread: Cli, git: Callable
     git("commit", "-q", "-a", "-m", "faster")
     assert thread(*shlex.split(computed(thread)["command"])[1:]).code == 0
     assert computed(thread)["state"] == "met"
+
+
+def test_the_code_of_the_baseline_is_known_by_what_it_holds(thread: Cli, git: Callable[..., str], folder: Path) -> None:
+    assert thread("run", "--", "sh", "bench.sh").code == 0
+    assert thread("baseline", "--entry", "T-000", "--reason", "the start").code == 0
+    # A commit that changes no code, and another name for it.
+    git("add", ".")
+    git("commit", "-q", "-m", "Records")
+    git("checkout", "-q", "-b", "fast")
+    (folder / "speed.sh").write_text("500")
+    git("commit", "-q", "-a", "-m", "Half")
+    assert thread("ab", "--code", "fast~1", "fast", "--pairs", "10", "--", "sh", "bench.sh").code == 0
+    [found] = thread("status", "--json").data["best"]
+    assert found["against"] == "better than the baseline (T-002)"
