@@ -108,4 +108,6 @@ def check_logs(survey: Survey) -> Iterator[Trouble]:
             yield Trouble("warning", "log", path, message, mend)
     if missing:
         logs = f"{missing} {'logs are' if missing > 1 else 'log is'}"
-        yield Trouble("note", "missing-logs", None, f"{logs} not here: in another worktree, on another machine, or deleted")
+        yield Trouble(
+            "note", "missing-logs", None, f"{logs} not here: in another worktree, on another machine, or deleted"
+        )

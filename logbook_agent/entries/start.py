@@ -4,6 +4,7 @@ summary`."""
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from logbook_agent.entries.stated import (
 )
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, HeaderParts, Metric
+from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, parse_values
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import check_citations
@@ -72,11 +74,22 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     named = " ".join(["logbook edit", *naming(workspace, book), "--metric"])
     workspace.warnings += [
         f"no direction is stated for {m.name}, so nothing is ranked or judged by it; to state one, min or max:"
-        f" {named} {shlex.quote(f'{m.name}:min' + (f':{m.unit}' if m.unit else ''))} --reason '...'"
+        f" {named} {shlex.quote(f'{m.name}:{_likely(m.name)}' + (f':{m.unit}' if m.unit else ''))} --reason '...'"
         for m in header.metrics
         if m.primary and m.direction is None
     ]
     return book
+
+
+# What is better the larger it is, by the words of its name.
+_LARGER = re.compile(
+    r"(?i)flops|tok|per_s|/s|acc|score|f1|auc|bleu|rouge|recall|precision|reward|through|speed|mfu|util"
+)
+
+
+def _likely(name: str) -> Direction:
+    """The direction that a metric of this name usually has."""
+    return "max" if _LARGER.search(name) else "min"
 
 
 def summarise(workspace: Workspace, book: Book, text: str) -> Header:

@@ -19,9 +19,9 @@ _FAILED = re.compile(
     r"|[-+]?inf(?:inity)?|abort(?:ed)?|dnf)\b"
 )
 _MARKUP = re.compile(r"\*\*|__|~~|`|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|\[(?P<text>[^\]]*)\]\([^)]*\)|<br ?/?>")
-_EMOJI = re.compile(
-    "[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]"
-)
+# Arrows, checks and numbers in circles say something; pictures do not.
+_PICTURE = re.compile("[\u2300-\u23ff\u2600-\u2712\u2719-\u2775\u2b1b-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]")
+_SIGN = re.compile("[\u2190-\u21ff\u2460-\u24ff\u2600-\u27bf\u2b00-\u2bff]")
 _HASH = re.compile(r"([0-9a-f]{7,40})(?:[+*]|-dirty| ?\(dirty\))?")
 # The first words of a status, by what they say of an experiment.
 _VERDICTS = {
@@ -29,6 +29,7 @@ _VERDICTS = {
     "discard": "discard discarded reject rejected revert reverted drop dropped worse regressed abandoned negative no",
     "crash": "crash crashed fail failed error oom killed timeout timed aborted broken diverged",
     "checks_failed": "checks_failed check_failed invalid incorrect wrong",
+    "passed": "pass passed ok correct done success",
 }
 _WORDS = {word: verdict for verdict, words in _VERDICTS.items() for word in words.split()}
 _NEGATED = re.compile(r"(?i)\bnot (?:adopted|kept|accepted|merged|promoted)\b")
@@ -59,13 +60,19 @@ class Value:
 
 
 def without_pictures(text: str) -> str:
-    return " ".join(_EMOJI.sub(" ", text).split())
+    """A text without pictures, on one line."""
+    return " ".join(_PICTURE.sub(" ", text).split())
 
 
 @lru_cache(maxsize=2**14)
 def plain(text: str) -> str:
     """A text without the signs of Markdown and pictures."""
     return without_pictures(_MARKUP.sub(lambda m: m["text"] or " " * m[0].startswith("<"), text))
+
+
+def _bare(text: str) -> str:
+    """A text without any signs beside its words."""
+    return " ".join(_SIGN.sub(" ", plain(text)).split())
 
 
 def number_of(text: str) -> float:
@@ -76,7 +83,7 @@ def number_of(text: str) -> float:
 @lru_cache(maxsize=2**14)
 def value_of(text: str) -> Value:
     """What a cell says. `>40` and `about 3` are text: they state no value."""
-    text = plain(text)
+    text = _bare(text)
     if text.casefold() in _NOTHING:
         return Value()
     if (found := _VALUE.fullmatch(text)) is not None:
@@ -87,8 +94,8 @@ def value_of(text: str) -> Value:
 
 
 def verdict_of(text: str) -> str | None:
-    """`keep`, `discard`, `crash` or `checks_failed`, as the first words of a status say; None for another one."""
-    text = plain(text).casefold()
+    """`keep`, `discard`, `crash`, `checks_failed` or `passed`, as the first words of a status say; None for others."""
+    text = _bare(text).casefold()
     if _NEGATED.search(text[:40]):
         return "discard"
     first = re.match(r"[a-z_]+", text.replace("checks failed", "checks_failed"))
@@ -97,7 +104,7 @@ def verdict_of(text: str) -> str | None:
 
 def commit_of(text: str) -> str | None:
     """The hash that a cell states."""
-    found = _HASH.fullmatch(plain(text).lower())
+    found = _HASH.fullmatch(_bare(text).lower())
     return found[1] if found is not None else None
 
 

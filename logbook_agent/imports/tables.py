@@ -21,12 +21,14 @@ _ROLES = {
     "name": "id number no nr run run_id exp experiment experiment_id trial trial_id iter iteration round attempt",
     "commit": "commit sha hash git_sha git_hash git_commit commit_hash revision rev",
     "status": "status state outcome decision verdict kept keep result_status action",
-    "title": "title description desc change changes what idea note notes comment comments summary tried",
+    "title": "title description desc change changes what idea note notes comment comments summary tried what_was_tried",
     "time": "time timestamp date datetime created created_at start_time started started_at end_time when utc",
     "device": "device devices gpu gpus accelerator hardware host hostname machine node chip tpu",
     "word": "confidence segment user tags sweep source_type source_name artifact_uri lifecycle_stage",
 }
 _ROLE = {word: role for role, words in _ROLES.items() for word in words.split()}
+# Columns that hold words in some logs, and numbers in others.
+_OUTCOMES = frozenset({"result", "results", "correctness", "check"})
 # What trackers call the name of a run, where no other column is one.
 _ROLE |= dict.fromkeys(("name", "experiment_name", "run_name", "display_name", "hypothesis"), "title")
 # What an entry has once; of several columns the first one has it.
@@ -150,6 +152,8 @@ def _role(name: str, values: Sequence[Value], cells: Sequence[str], unit: str | 
         return role
     numbers = [v.number for v in values if v.number is not None]
     count = len(numbers) + sum(v.text is not None for v in values)
+    if name.lower() in _OUTCOMES and 2 * sum(verdict_of(cell) is not None for cell in cells) > len(cells):
+        return "status"
     if not count and any(v.failure for v in values):
         return "metric"
     if _DERIVED.match(name):
@@ -211,7 +215,8 @@ def _row(columns: Sequence[ReportedColumn], cells: Sequence[str]) -> Row:
     said = _once(columns, cells)
     if (why := verdict_of(said["status"])) in ("crash", "checks_failed"):
         failed = Failure(reason=why, message=failed.message if failed is not None else said["title"])
-    if not metrics and failed is None and any(c.role == "metric" for c in columns):
+    is_said = any(c.role == "metric" and c.name in labels for c in columns)
+    if not metrics and failed is None and not is_said and any(c.role == "metric" for c in columns):
         failed = Failure(reason="no value", message="no number is reported")
     return Row(config=config, metrics=metrics, labels=labels, failed=failed)
 

@@ -129,7 +129,8 @@ def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, firs
         if r.reported is not None:
             return f"{format_value(r.reported, decimals=total)} ({REPORTED})"
         if r.all_failed:
-            return failed_text(r.failed) if first else "failed"
+            why = failed_text(r.failed)
+            return why if first else "—" if why == REPORTED else "failed"
         width = None if r.spread is None else r.spread[1] - r.spread[0]
         value, *ends = (format_value(v, decimals=total, spread=width) for v in (r.value, *(r.spread or ())))
         per_device = f" ({format_value(r.per_device, decimals=share)})" if column.per_device else ""

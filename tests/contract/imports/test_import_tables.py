@@ -82,6 +82,22 @@ def test_verdicts_are_decisions_and_negative_results(cli: Cli, folder: Path) -> 
     assert "Best val_bpb" not in cli("status").out
 
 
+def test_results_in_words_are_verdicts_and_no_text_is_lost(cli: Cli, folder: Path) -> None:
+    text = (
+        "| Exp | Tag | TFLOPS | What Was Tried | Result |\n|--|--|--|--|--|\n"
+        "| 0 | a | 15.1 | blocks 32→64 | KEEP (baseline) |\n| 1 | b | 12.8 | tile ⇒ k ✓ | REVERT (-26.9) |\n"
+        "| 2 | c | ~322 | more stages | KEEP |\n| 3 | d | FAIL | pure fp16 | REVERT |\n"
+    )
+    data = imported(cli, folder, "lab.md", f"# L\n\n{text}")
+    found = [(e["title"], e["kept"], e["failed"]) for e in data["entries"]]
+    assert found == [
+        ("blocks 32→64", True, 0),
+        ("tile ⇒ k ✓", False, 0),
+        ("more stages", True, 0),
+        ("pure fp16", False, 1),
+    ]
+
+
 def test_the_source_is_kept_byte_for_byte(cli: Cli, folder: Path) -> None:
     raw = b"\xef\xbb\xbf" + TSV.replace("\n", "\r\n").encode()
     data = imported(cli, folder, "results.tsv", raw, "--prefix", "AR")
