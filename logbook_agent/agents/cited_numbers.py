@@ -16,6 +16,7 @@ from logbook_agent.findings.identity import residue
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
 from logbook_agent.findings.tables.frame import frame_of, show, varies
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.stats import median
@@ -195,6 +196,8 @@ def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
     good.insert(0, _one_case(sides[0], citation if is_known else replace(citation, where=()), names[0]))
     both = [case for side in good for case in side.cases]
     unlike = residue(both)
+    if "commit" in unlike:  # which is what `code` names
+        unlike = [name for name in unlike if name != CODE_AXIS]
     units = {case.row.metrics[citation.metric].unit for case in both if citation.metric in case.row.metrics}
     if len(units) > 1:
         unlike.append("the unit")

@@ -44,9 +44,9 @@ class AbResult:
 
     @property
     def exit_status(self) -> int:
-        """What the command exits with: that of its runs, or 1 where a side failed, or the code changed."""
-        has_failed = self.stop is Stop.NOT_COMPARABLE and self.answer is not None and bool(self.answer.failed)
-        return self.series.exit_status or int(self.stop in (Stop.FAILED, Stop.CODE_CHANGED) or has_failed)
+        """What the command exits with: that of its runs, or 1 where a side failed, nothing can be compared, or the code
+        changed."""
+        return self.series.exit_status or int(self.stop in (Stop.FAILED, Stop.NOT_COMPARABLE, Stop.CODE_CHANGED))
 
     def data(self) -> dict[str, object]:
         return {

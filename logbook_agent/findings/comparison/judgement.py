@@ -254,7 +254,7 @@ def _notes(p: EntrySeries, judged: Judged, question: Question) -> tuple[str, ...
         notes.append(f"which way is better is not stated: {typed}, or :max, states it")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     if step > question.minimum_effect / 4:
-        near = f"no two values are closer than {100 * step:.3g}%: the interval allows for a clock as coarse as that"
+        near = f"readings lie at least {100 * step:.3g}% apart, as of a coarse clock; the interval allows for one"
         notes.append(near if step < math.inf else "all values are the same")
     later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:

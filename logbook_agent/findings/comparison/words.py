@@ -413,11 +413,11 @@ def signed(part: float | None) -> str:
 
 
 def progress(finding: Finding) -> str:
-    """`tflops +5.98% (95%: +5.68 to +6.29%), better`."""
+    """`tflops +5.98% (95%: +5.68 to +6.29%), better`; `tflops +5.66% so far`."""
     side = f"{finding.side}: " if finding.case or finding.side else ""
     case = f" {assignments(finding.case)}" if finding.case else ""
     found = interval(finding)
-    text = f"{side}{finding.metric}{case} {signed(finding.change)}" + (f" ({found})" if found else "")
+    text = f"{side}{finding.metric}{case} {signed(finding.change)}" + (f" ({found})" if found else " so far")
     return f"{text}, {finding.outcome.value}" if finding.is_settled else text
 
 

@@ -213,7 +213,7 @@ def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) ->
 def test_a_command_that_ignores_the_axis_is_met_after_one_pair(ready: Cli) -> None:
     script = "echo RESULT quant_mode=none tflops=1.$LOGBOOK_RUN # {axis}"
     answer = ready(*AB, "--json", "--", "sh", "-c", script)
-    assert answer.code == 0
+    assert answer.code == 1
     assert (answer.data["stopped"]["by"], answer.data["ran"]) == ("not-comparable", 2)
     assert "a run of quant_mode=int8 reported quant_mode=none" in answer.data["stopped"]["why"]
 
