@@ -19,7 +19,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:
         from jaxtyping import AbstractDtype
 
         class Sums(AbstractDtype):
-            """An array of the dtype that `quant.sums.sum_dtype` gives: float32, and float64 in a case of float64."""
+            """An array of the dtype that `quant.sum_dtype` gives: float32, and float64 in a case of float64."""
 
             dtypes = ("float32", "float64")
 else:

@@ -20,7 +20,7 @@ from bench_core.arrays import Bool, Float64, Shaped
 from bench_core.gmm.base import Arithmetic
 from bench_core.shapes import DType
 
-# Stated again, and not taken from quant.fake: the oracle shares no code with what it checks.
+# Stated again, and not taken from quant.py: the oracle shares no code with what it checks.
 INT8_LEVELS = 127
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)
 
@@ -177,12 +177,12 @@ class BoundedMath:
                 return _monotone(x, _to_bfloat16)
 
     def fake_quantised(self, x: Bounded, *, axis: int) -> Bounded:
-        """scale * clip(rint(x / scale), -127, 127), scale = absmax / 127 along `axis` (see quant.fake)."""
+        """scale * clip(rint(x / scale), -127, 127), scale = absmax / 127 along `axis` (see quant.py)."""
         slack = (self.arithmetic.division_roundings + 1) * self._u
         peak = np.max(np.abs(x.value), axis=axis, keepdims=True)
         peak_most = np.max(x.magnitude, axis=axis, keepdims=True)
         peak_least = np.max(np.abs(x.value) - x.error, axis=axis, keepdims=True)
-        # Below this the program takes the slice for zeros, or may: see the threshold in quant.fake.
+        # Below this the program takes the slice for zeros, or may: see the threshold in quant.py.
         usable = peak_least > 2 * INT8_LEVELS * FLOAT32_TINY
         scale = np.where(usable, peak / INT8_LEVELS, 1.0)
         scale_most = np.where(usable, peak_most / INT8_LEVELS * (1 + slack), 1.0)

@@ -3,7 +3,7 @@
 Its semantics are those of the block's definition, not of any implementation: there is no sorting, no
 grouping and no fusion in it. Operands are rounded to the case's dtype at the block's declared points
 (matmul operands, cotangents of matmuls, the output), because that rounding is what the dtype means; all
-else is float64. Quantisation is that of `quant.fake`, gradients straight-through.
+else is float64. Quantisation is that of `quant.py`, gradients straight-through.
 
 Each result carries a bound on what a correct program may differ by (see `bounded`).
 """
