@@ -250,8 +250,8 @@ def _notes(p: EntrySeries, judged: Judged, question: Question) -> tuple[str, ...
     """Notes beside the numbers: other differences, a metric without a direction, coarse values."""
     notes = []
     if p.direction is None:
-        typed = f"edit --metric {p.metric}:min --reason TEXT"
-        notes.append(f"which way is better is not stated: {typed}, or :max, states it")
+        typed = f"logbook edit --metric {p.metric}:min --reason TEXT"
+        notes.append(f"nobody has stated which way is better; if less is: {typed}; else with :max")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     if step > question.minimum_effect / 4:
         near = f"readings lie at least {100 * step:.3g}% apart, as of a coarse clock; the interval allows for one"

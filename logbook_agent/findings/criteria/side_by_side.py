@@ -89,7 +89,9 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
 
     fine: Answer | None = None
     for answer, f in _findings(asked, facts, base, side, metric):
-        fine = answer if answer.question.minimum_effect <= asked.min_effect and not f.is_settled else fine
+        is_given_up = answer.entry in facts.discarded
+        if answer.question.minimum_effect <= asked.min_effect and not f.is_settled and not is_given_up:
+            fine = answer
         if by := facts.discarded.get(answer.entry):
             discarded = f"{answer.entry} was discarded by {by}"
         elif is_settled((answer, f)) or not is_settled(latest.get(f.setting)):
@@ -111,10 +113,11 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
     is_coarse = answer.question.minimum_effect > asked.min_effect
     command = ""
-    if is_coarse:
-        # One that asks for smaller effects may be open already, with or without a command.
-        found = _missing(asked, facts, base, side, metric if metric not in primary else None)
-        command = facts.go_on(fine) if fine is not None else found[1]
+    # One that asks for smaller effects may be open already, with or without a command.
+    if is_coarse and fine is not None:
+        command = facts.go_on(fine)
+    elif is_coarse:
+        command = _missing(asked, facts, base, side, metric if metric not in primary else None)[1]
     return unmet(count + _said(others[0]) + wanted, entries, command=command)
 
 
