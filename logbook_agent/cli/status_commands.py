@@ -85,7 +85,7 @@ _COMMANDS = {
 }
 
 
-_NAMES = {"best": "best cases", "open": "open entries", "failed": "that failed"}
+_NAMES = {"best": "best cases", "reported": "reported numbers", "open": "open entries", "failed": "that failed"}
 _ONE = {"open": "open entry", "criteria": "criterion"}
 
 
@@ -183,7 +183,7 @@ _LINES: dict[str, _Lines] = {
     "next_actions": _next_action,
     "negative_results": _about("negative result: {}"),
     "failed": _about("failed: {}", "failed"),
-    "best": lambda one, _: iter([(one["text"], "")]),
+    **dict.fromkeys(("best", "reported"), lambda one, _: iter([(one["text"], "")])),
     "in_words": lambda one, _: iter([(f"{one['kind']} of {one['id']}: {one['text']}", "")]),
     "baseline": _baseline,
     "metrics": _plain("metric: {}"),

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import subject
 from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.gates import is_far
+from logbook_agent.model.gates import REPORTED, is_far
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
@@ -77,6 +77,17 @@ class BestCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedBest:
+    """The best number of a metric that an imported source reports. Nobody measured it here, so that nothing rests on
+    it."""
+
+    metric: str
+    value: float
+    unit: str | None
+    entry: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """The best case of an entry, and of all entries up to it."""
 
@@ -89,6 +100,21 @@ def bests(thread: Thread, answers: Sequence[Answer]) -> list[BestCase]:
     was measured last."""
     metrics = [m for m in thread.header.metrics if m.primary and m.direction is not None]
     return [best for metric in metrics for best in _Ranking(thread, answers, metric).bests()]
+
+
+def best_reported(thread: Thread) -> list[ReportedBest]:
+    """The best number that was reported of each primary metric with a direction."""
+    found: list[ReportedBest] = []
+    for metric in (m for m in thread.header.metrics if m.primary and m.direction is not None):
+        end: Literal["low", "high"] = "low" if metric.direction == "min" else "high"
+        own = [
+            ReportedBest(metric=metric.name, value=of[end], unit=of["unit"], entry=s["id"])
+            for s in thread.counted
+            if (of := s["measured"].get(metric.name)) is not None and of.get("states") == [REPORTED]
+        ]
+        if own:
+            found.append((min if end == "low" else max)(own, key=lambda one: one.value))
+    return found
 
 
 def choices(found: Sequence[BestCase]) -> list[BestCase]:

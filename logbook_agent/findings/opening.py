@@ -10,7 +10,7 @@ from datetime import datetime
 
 from logbook_agent.findings.advice import Continuation, ab_afresh, ab_like, go_on, other_evaluator, replicate, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
-from logbook_agent.findings.best import BestCase, bests, choices
+from logbook_agent.findings.best import BestCase, ReportedBest, bests, choices
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
@@ -383,6 +383,12 @@ def best_text(best: BestCase) -> str:
     caveat = "it is the baseline" if best.is_baseline else best.against or "no comparison settles whether it is better"
     problems = f"; {listed(best.problems, 1)}" if best.problems else ""
     return f"Best {best.metric} so far: {value}{unit} ({runs}) {place}: {caveat}{problems}"
+
+
+def reported_text(best: ReportedBest) -> str:
+    """`Reported, not measured here: at best val_bpb 0.9932 in RESULTS-001`."""
+    (value,), unit = with_unit((best.value,), best.unit, best.metric)
+    return f"Reported, not measured here: at best {best.metric} {value}{f' {unit}' if unit else ''} in {best.entry}"
 
 
 # -- what failed ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from logbook_agent.findings.advice import ab_more, addressed
 from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
+from logbook_agent.findings.best import best_reported
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparison.words import failures as failed_pairs
 from logbook_agent.findings.comparisons import Comparisons
@@ -27,6 +28,7 @@ from logbook_agent.findings.opening import (
     in_words,
     nothing_settled,
     of_comparisons,
+    reported_text,
     retries,
     without_code,
 )
@@ -261,12 +263,13 @@ class Findings:
             is_open = bool(found.left) or any(a.pairs for a in asked)
             not_settled, command = nothing_settled(self.records, thread, asked, is_open=is_open)
             best = best_of(thread, self.answers)
+        reported = [reported_text(one) for one in best_reported(thread)[:1]]
         return dataclasses.replace(
             found,
             not_settled=not_settled,
             command=self.typed(command),
             in_words=in_words(thread, self.answers, best),
-            best=best_text(best) if best is not None and not found.answers else "",
+            best="" if found.answers else best_text(best) if best is not None else "".join(reported),
         )
 
     @property

@@ -63,8 +63,8 @@ class Trial(TypedDict):
 
 class MeasuredMetric(TypedDict, total=False):
     """What an entry measured of a metric: `low`, `high`, `unit`, number of `cases`, and these as `trials`. Where no run
-    that measured it finished, there are `states` in place of trials; where its values have no common scale, `units`
-    alone."""
+    that measured it finished, and where an import reported the values, there are `states` in place of trials; where the
+    values have no common scale, `units` alone."""
 
     low: float
     high: float
