@@ -12,7 +12,6 @@ from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.text.commands.axis_words import ANY, flag_places, has_place
 from logbook_agent.text.lists import axis_option, parse_list
-from logbook_agent.text.shell_words import command_line
 
 _ENV = "env:"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -153,7 +152,7 @@ def _with_flag_placed(axis: AbAxis, command: tuple[str, ...]) -> tuple[str, ...]
     raise UsageError(
         f"the command has no place for the value of {axis.name}",
         cause=f"it has neither a flag of that name nor {ANY}, so every run would be the same",
-        hint=f"logbook ab {axis.option} -- {command_line([*command, flag, ANY])}",
+        hint=f"end the command with: {flag} '{ANY}'",
     )
 
 
