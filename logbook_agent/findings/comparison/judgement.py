@@ -254,7 +254,7 @@ def _notes(p: EntrySeries, judged: Judged, question: Question) -> tuple[str, ...
         notes.append(f"nobody has stated which way is better; if less is: {typed}; else with :max")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     if step > question.minimum_effect / 4:
-        near = f"readings lie at least {100 * step:.3g}% apart, as of a coarse clock; the interval allows for one"
+        near = f"readings lie at least {100 * step:.3g}% apart; the interval allows for a clock as coarse as that"
         notes.append(near if step < math.inf else "all values are the same")
     later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:
