@@ -25,7 +25,7 @@ from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.provenance.inputs import input_file
-from logbook_agent.running.provenance.software import imported_from
+from logbook_agent.running.provenance.software import imported_from, is_python
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
@@ -167,8 +167,12 @@ def placed_in(
         return there if run.on is None else there.replace(str(tree.top), os.path.relpath(tree.top, tree.folder))
 
     words = [moved(word) for word in run.argv]
-    if words and not run.shell and run.on is None and "/" in words[0]:
-        words[0] = _program(words[0], checkout, tree)
+    if not run.shell and run.on is None:
+        starts = [at == 0 or is_python(word) for at, word in enumerate(run.argv)]
+        words = [
+            _program(word, checkout, tree) if "/" in word and is_started else word
+            for word, is_started in zip(words, starts, strict=True)
+        ]
     env = {name: moved(value) for name, value in run.env.items()}
     # Python looks first in the folders that PYTHONPATH names, or that are installed as editable packages.
     environ = {**workspace.environ, **run.env}
