@@ -8,7 +8,7 @@ import math
 from logbook_agent.findings.comparison.answer import Answer, Apart, Finding, Lacks, Outcome, Side
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
 from logbook_agent.model.series_progress import EffectEstimate
-from logbook_agent.model.units import TIMES, format_value, known
+from logbook_agent.model.units import TIMES, format_value, known, with_unit
 from logbook_agent.model.values import finite, parse_scalar
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, counted, listed
@@ -46,7 +46,8 @@ def _differs(answer: Answer, one: Apart) -> str:
     """`loss is 0.9 with int8, 0.5 with none at topk=4`."""
     name = f"{one.name}, which may differ," if one.kind == "free" else one.name
     side, base = subject(answer, one.side), subject(answer, answer.question.base)
-    said = f"{name} is {_value(one.other)} with {side}, {_value(one.base)} with {base}"
+    other, own = _values(one)
+    said = f"{name} is {other} with {side}, {own} with {base}"
     return f"{said}{f' at {one.case}' if one.case else ''}{' (worse)' if one.kind == 'worse' else ''}"
 
 
@@ -61,6 +62,16 @@ def failures(answer: Answer) -> list[str]:
         f"{subject(answer, side)} failed in {counted(of.total(), 'pair')}: {of.most_common(1)[0][0]}"
         for side, of in answer.failed.items()
     ]
+
+
+def _values(one: Apart) -> tuple[str, str]:
+    """What the side and the base report; bytes in MiB or GiB, where that shows a difference."""
+    numbers = [number for text in (one.other, one.base) if (number := finite(parse_scalar(text))) is not None]
+    if one.name.endswith("_bytes") and len(numbers) == 2:
+        (other, base), unit = with_unit(numbers, "bytes", one.name)
+        if other != base:
+            return f"{other} {unit}", f"{base} {unit}"
+    return _value(one.other), _value(one.base)
 
 
 def _value(text: str) -> str:
