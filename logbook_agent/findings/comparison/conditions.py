@@ -13,7 +13,6 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Question
 from logbook_agent.model.record import digest
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import ANY
 
 _ENV, _PACKAGE = "env:", "package:"
@@ -22,25 +21,21 @@ _CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s]+/\d+/[a-z]+(?:
 
 
 def asks(stated: Comparison, bases: Sequence[Run] = ()) -> str:
-    """A digest of what a comparison asks, and by which command, of any code; the names of compared codes are left out:
-    one commit has several. Where it states no command, it is that of the runs of the base, and without these there is
-    none. How often, how long and where runs are made is no part of the question."""
+    """A digest of what a comparison asks, and by which command of the base, of any code; the names of compared codes
+    are left out: one commit has several. Where it states no command, it is that of the runs of the base, and without
+    these there is none. How often, how long and where runs are made is no part of the question."""
     question, run = stated.question, stated.run
     is_code = question.axis == CODE_AXIS
+    how: tuple[object, ...] = ({}, {}, None, None, [], False)
+    commands = [[[*_plain_words(base.command)], base.shell, "." if is_code else base.cwd or "."] for base in bases]
+    if run is not None:
+        value = next(iter(run.values), question.base)
+        words = (word.replace(f"{{{question.axis}}}", ANY).replace(ANY, value) for word in _plain_words(run.argv))
+        commands = [[[*words], run.shell, run.cwd]]
+        how = (run.env, encode(run.config), run.on, run.read, sorted(run.inputs), run.in_process)
     if is_code:
         question = replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
-    if run is not None:
-        words = [word.replace(f"{{{question.axis}}}", ANY) for word in _plain_words(run.argv)]
-        how = (run.shell, run.env, encode(run.config), run.on, run.read, run.cwd, sorted(run.inputs), run.in_process)
-        return digest(encode(question), words, how, [] if is_code else run.values)
-    if not bases:
-        return ""
-    commands = {repr((*_plain_words(base.command), base.shell, _config(base, question.axis))) for base in bases}
-    return digest(encode(question), sorted(commands))
-
-
-def _config(run: Run, axis: str) -> list[tuple[str, str]]:
-    return sorted((name, canonical(value)) for name, value in run.config.items() if name != axis)
+    return digest(encode(question), sorted(commands, key=repr), how) if commands else ""
 
 
 def codes_of(stated: Comparison) -> tuple[str, ...]:
