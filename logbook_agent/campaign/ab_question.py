@@ -14,12 +14,11 @@ from logbook_agent.campaign.recorded_command import OPTIONS
 from logbook_agent.campaign.sides import Sides
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
 from logbook_agent.entries.judging import check_gates, with_gates
-from logbook_agent.findings.comparison.conditions import plain_words
+from logbook_agent.findings.comparison.conditions import asks, codes_of
 from logbook_agent.findings.read import read
 from logbook_agent.model.code import Code
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.comparison import (
-    CODE_AXIS,
     MINIMUM_EFFECT,
     Comparison,
     Design,
@@ -38,7 +37,6 @@ from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, place_of
-from logbook_agent.text.commands.axis_words import ANY
 from logbook_agent.text.redaction.plain import redacted
 
 
@@ -181,22 +179,5 @@ def _is_same(one: Comparison, other: Comparison) -> bool:
     the same, too."""
     if one.run is None or other.run is None or one.evaluator != other.evaluator:
         return False
-    axis, is_built_alike = one.question.axis, other.run.setup in (None, one.run.setup)
-    return is_built_alike and _question(one) == _question(other) and _asked(one.run, axis) == _asked(other.run, axis)
-
-
-def _question(one: Comparison) -> object:
-    """The question with its code. Where code is compared, any file tells two sides apart, and their names do not
-    matter."""
-    question, is_axis = one.question, one.question.axis == CODE_AXIS
-    codes = [one.code[side] for side in question.values if side in one.code]
-    marks = [code.identity if is_axis else code.mark for code in codes]
-    if is_axis:
-        question = replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
-    return question, marks
-
-
-def _asked(run: Invocation, axis: str) -> object:
-    # How often, how long and where are no part of the question.
-    how = (run.shell, run.env, run.config, run.on, run.read, run.cwd, run.values, sorted(run.inputs), run.in_process)
-    return how, [word.replace(f"{{{axis}}}", ANY) for word in plain_words(run.argv)]
+    is_built_alike = other.run.setup in (None, one.run.setup)
+    return is_built_alike and asks(one) == asks(other) and codes_of(one) == codes_of(other)

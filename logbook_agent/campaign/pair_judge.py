@@ -18,7 +18,7 @@ from logbook_agent.findings.advice import (
     second_sitting,
     sweep_more,
 )
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
@@ -142,7 +142,7 @@ class PairJudge:
         found, why = self.answer, ["nothing was measured"]
         if found is not None:
             of_findings = (reason for f in found.findings for reason in f.left_out)
-            why = [*words.failures(found), *found.left_out, *of_findings, *why]
+            why = [*answer_lines.failures(found), *found.left_out, *of_findings, *why]
         runs = self._book.runs(self._id)
         reported = sorted({name for run in runs for row in run.rows for name in (*row.metrics, *row.observations)})
         asked = self.stated.question.metrics
@@ -235,7 +235,7 @@ class PairJudge:
     def _to_continue(self, answer: Answer) -> str:
         """What goes on; what the answer needs, where no practical number of pairs would do."""
         goals = answer.goals
-        if all(not words.is_practical(f) for f in goals if f.lacks_pairs):
+        if all(not f.is_practical for f in goals if f.lacks_pairs):
             return f"; it needs {next((words.to_settle(answer, f) for f in goals if not f.is_settled), '')}"
         try:
             check_budget(self._series.workspace, self._book)

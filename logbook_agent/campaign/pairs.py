@@ -15,7 +15,7 @@ from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.campaign.sides import AbCase
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Part
 from logbook_agent.model.record import SETUP, is_own, run_state
@@ -59,14 +59,14 @@ class AbResult:
             "design": asdict(self.stated.design),
             "ran": len(self.series.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
-            "answer": words.data(self.answer) if self.answer is not None else None,
+            "answer": answer_lines.data(self.answer) if self.answer is not None else None,
             "view": str(self.series.book.view_path),
         }
 
     def text(self) -> str:
         """The answer in sentences; why it ended comes first."""
         lines = [f"{self.series.entry.id}: {counted(self.pairs, 'pair')}; stopped: {self.why}"]
-        return "\n".join([*lines, *(words.end_lines(self.answer) if self.answer is not None else ())])
+        return "\n".join([*lines, *(answer_lines.end_lines(self.answer) if self.answer is not None else ())])
 
 
 class Pairs:

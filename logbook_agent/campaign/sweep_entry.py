@@ -19,7 +19,7 @@ from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.words import data as answer_data
+from logbook_agent.findings.comparison.answer_lines import data as answer_data
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
 from logbook_agent.model.entry import Entry, Field, RecipeUse

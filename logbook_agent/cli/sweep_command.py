@@ -17,7 +17,7 @@ from logbook_agent.cli.output import LineDisplay, columns, say
 from logbook_agent.cli.run_command import KEEP
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
 from logbook_agent.findings.advice import sweep_more
-from logbook_agent.findings.comparison.words import text_lines
+from logbook_agent.findings.comparison.answer_lines import text_lines
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.text.phrases import counted
 

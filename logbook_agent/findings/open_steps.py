@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from logbook_agent.findings.carried_out import commands_in
-from logbook_agent.findings.opening import Synopsis
+from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
@@ -58,7 +58,7 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
         if s["state"] in ("planned", "blocked"):
             text = f"{s['title']} ({s['state']})"
             yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}")
-    yield from (_comparison(one) for one in answers if one.command)
+    yield from (_comparison(one) for one in answers if one.command or one.retry)
     yield from map(_written, reversed(thread.next_actions))
     yield from (step for step in criteria if not step.command)
     yield from (_replication(one) for one in answers if one.replicate)
@@ -86,12 +86,14 @@ _COMPARISON = {
     "report": "Mend the gate of the comparison {}, or its command",
     "commit": "Look at what failed in the comparison {}",
     "run": "Mend what failed in the comparison {}, then ask it again",
+    "gate": "Mend what failed in the comparison {}, then ask it again",
 }
 
 
 def _comparison(one: Synopsis) -> OpenStep:
     text = _COMPARISON.get(one.lacks, "Add pairs to the open comparison {}").format(one.entry)
-    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
+    command = one.command or one.retry
+    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=command)
 
 
 def _replication(one: Synopsis) -> OpenStep:

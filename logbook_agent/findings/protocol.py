@@ -21,11 +21,13 @@ CommitOf: TypeAlias = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownCommits:
-    """The commits of the repository in which commands are typed: `of` a name, and which of some are `gone` from it. By
-    default nothing is known of them."""
+class TypingPlace:
+    """The place where commands are typed: the commit `of` a name, and which of some are `gone`, in its repository; and
+    the path from there of a `folder` as records name it. By default it is the top of a repository of which nothing is
+    known."""
 
     of: CommitOf = lambda name: None
+    folder: Callable[[str], str] = lambda place: place
     gone: Callable[[Collection[str]], Collection[str]] = lambda commits: ()
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.best import BestCase, best_reported, bests
-from logbook_agent.findings.opening import Synopsis, best_text, reported_text
+from logbook_agent.findings.opening import best_text, reported_text
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun

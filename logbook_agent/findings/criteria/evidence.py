@@ -86,7 +86,7 @@ class Facts:
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
     decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison, `branches`
     the branch that held the code of a side when it was compared; `go_on` gives the command that adds pairs to one,
-    `commit_of` the commit that a name has now."""
+    `commit_of` the commit that a name has now, `folder` the path from here of a folder as records name it."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -100,6 +100,7 @@ class Facts:
     branches: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
     commit_of: CommitOf = lambda name: None
+    folder: Callable[[str], str] = lambda place: place
 
 
 def facts_of(

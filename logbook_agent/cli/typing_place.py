@@ -1,21 +1,22 @@
-"""The commits of the repository in which a command is typed, for advice that names codes."""
+"""The place where a command is typed, for advice that names codes or folders."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection
 from functools import partial
 
-from logbook_agent.findings.protocol import KnownCommits
+from logbook_agent.findings.protocol import TypingPlace
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.repository import commit_of, repository_of
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, folder_of
 
 _SHA = re.compile("[0-9a-f]{40,64}")
 
 
-def commits_here(workspace: Workspace) -> KnownCommits:
-    """The commits of the repository of the current folder."""
+def typing_place(workspace: Workspace) -> TypingPlace:
+    """The current folder, and the commits of its repository."""
     place = repository_of(workspace.cwd)
 
     def gone(commits: Collection[str]) -> set[str]:
@@ -24,4 +25,7 @@ def commits_here(workspace: Workspace) -> KnownCommits:
         held = try_git(place.top, words, workspace.environ) if place is not None and asked else None
         return {*asked} - {*held.decode().split()} if held is not None else set()
 
-    return KnownCommits(of=partial(commit_of, workspace.cwd), gone=gone)
+    def folder(name: str) -> str:
+        return os.path.relpath(folder_of(name, workspace), os.path.realpath(workspace.cwd))
+
+    return TypingPlace(of=partial(commit_of, workspace.cwd), folder=folder, gone=gone)
