@@ -61,7 +61,9 @@ class Comparisons:
             return answer
         found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
         why = (f"discarded by {by}",)
-        return replace(answer, findings=tuple(found), first=why, confidence=confidence(found)[0], reasons=why)
+        return replace(
+            answer, findings=tuple(found), first=why, confidence=confidence(found, answer.sittings)[0], reasons=why
+        )
 
     def answer_of(self, entry_id: str) -> Answer | None:
         """The answer to the comparison that an entry states; None where it states none."""

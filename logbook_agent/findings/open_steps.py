@@ -52,7 +52,8 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     """What is left to do in a thread, in the order of this module; nothing once it is closed."""
     if thread.header.closing is not None:
         return
-    criteria = [*map(_criterion, unmet(thread.header))]
+    numbers = {id(criterion): at for at, criterion in enumerate(thread.header.stop_criteria, start=1)}
+    criteria = [_criterion(numbers[id(one)], one) for one in unmet(thread.header)]
     yield from (step for step in criteria if step.command)
     for s in thread.open:
         if s["state"] in ("planned", "blocked"):
@@ -102,12 +103,13 @@ def _replication(one: Synopsis) -> OpenStep:
     return OpenStep(kind="replication", entry=one.entry, text=text, why=why, settles=one.text, command=one.replicate)
 
 
-def _criterion(criterion: Criterion) -> OpenStep:
-    computed = criterion.computed
+def _criterion(number: int, criterion: Criterion) -> OpenStep:
+    reason, command = (criterion.computed.reason, criterion.computed.command) if criterion.computed else ("", "")
+    judge = "" if command else f"to judge it met: `logbook criteria --met {number} --evidence ID`"
     return OpenStep(
         kind="criterion",
         text=f"Meet the stop criterion: {criterion.text}",
-        why=computed.reason if computed is not None else "",
+        why="; ".join(filter(None, [reason, judge])),
         settles=criterion.text,
-        command=computed.command if computed is not None else "",
+        command=command,
     )

@@ -107,8 +107,11 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
         why = f"No comparison is settled yet: {last.entry} has no pair that counts."
         first = f" {way.first[:1].upper()}{way.first[1:]}." if way.first else ""
         return why + first, way.command or show(last.entry)
-    if any(s["rows"] for s in thread.counted):
+    counted = [s["id"] for s in thread.counted if s["rows"]]
+    if any(s["rows"] > s["failed_rows"] for s in thread.counted):
         why = "No two cases were compared in pairs, so no difference between them is settled."
+    elif counted:
+        return "No result counts: all failed.", show(counted[-1])
     elif any(s["rows"] for s in thread.summaries):
         why = "No result counts: all were discarded, superseded or declared void."
     else:

@@ -87,7 +87,7 @@ class Findings:
 
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
             facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
-            facts = dataclasses.replace(facts, commit_of=self.here.of, folder=self.here.folder)
+            facts = dataclasses.replace(facts, same_code=self.here.code, folder=self.here.folder)
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 

@@ -51,7 +51,7 @@ def answer_of(record: Record, declared: Sequence[Metric] = ()) -> Answer | None:
     labels = {side: {label for _, label in of} for side, of in lost.items()}
     found = tuple(_failed(_opened(f, apart), question.base, labels) for f in judged)
     times = sorted({one[:2] for p in series for one in p.pairs})
-    borne_out, reasons = confidence(found)
+    borne_out, reasons = confidence(found, len(sittings(times)))
     first = {pair.case: pair.base for pair in reversed(made.pairs) if pair.asks_the_same}
     return Answer(
         entry=record.id,
@@ -159,8 +159,8 @@ def _failed(finding: Finding, base: str, lost: Mapping[str, Collection[str]]) ->
     return replace(finding, lacks=Lacks("gate", name=label) if label else Lacks("side", name=side))
 
 
-def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
-    """The confidence in an answer and its reasons, by the goal that is borne out the least."""
+def confidence(findings: Sequence[Finding], count: int) -> tuple[Confidence, tuple[str, ...]]:
+    """The confidence in an answer of so many sittings, and its reasons, by the goal that is borne out the least."""
     goals = [f for f in findings if not f.is_watched]
     left = sum(not f.is_settled for f in goals)
     if not goals or left == len(goals):
@@ -170,7 +170,7 @@ def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]
     if any(f.is_replicated is False for f in goals):
         return "exploratory", ("a second sitting settled it otherwise",)
     if not all(f.is_replicated for f in goals):
-        return "exploratory", ("settled in one sitting",)
+        return "exploratory", ("settled in one sitting" + (f" of {count}" if count > 1 else ""),)
     return "replicated", ("settled in two sittings",)
 
 

@@ -214,8 +214,10 @@ def _notes(p: MetricSeries, judged: Judged, question: Question) -> tuple[str, ..
         typed = f"logbook edit --metric {p.metric}:min --reason TEXT"
         notes.append(f"nobody has stated which way is better; if less is: {typed}; else with :max")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
-    if step > question.minimum_effect / 4:
-        near = f"readings lie at least {100 * step:.3g}% apart; the interval allows for a clock as coarse as that"
+    readings = [value for one in p.pairs for value in (one.base, one.other) if value is not None]
+    # Readings that repeat come of a coarse clock; others may lie so far apart by chance.
+    if step > question.minimum_effect / 4 and len({*readings}) < len(readings):
+        near = f"readings lie at least {100 * step:.3g}% apart, as of a coarse clock; the interval allows for one"
         notes.append(near if step < math.inf else "all values are the same")
     later = estimate_of([pair for pair in _pairs(p.pairs) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:

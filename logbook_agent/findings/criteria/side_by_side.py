@@ -154,9 +154,8 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
             why = f": {entry} compared changes on {side[axis]}; once they are committed: logbook keep {entry}"
             return f"no comparison of {sides}{at}{why}", ""
     values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
-    commits = {facts.commit_of(show(value)) for value in (base[axis], side[axis])} if axis in OF_CODE else set()
-    if len(commits) == 1 and None not in commits:
-        return f"no comparison of {sides}{at}: both are the same code, commit {commits.pop() or ''}", ""
+    if axis in OF_CODE and (commit := facts.same_code(show(base[axis]), show(side[axis]))) is not None:
+        return f"no comparison of {sides}{at}: both are the same code, commit {commit}", ""
     questions = {answer.entry: answer.question for answer in facts.answers}
 
     def having(where: Config) -> list[Item]:
