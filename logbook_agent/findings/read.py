@@ -30,7 +30,7 @@ from logbook_agent.findings.opening import (
 )
 from logbook_agent.findings.protocol import Clock, Records, TypingPlace
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.synopses import Synopsis, of_comparisons, without_code
+from logbook_agent.findings.synopses import Synopsis, moved_on, of_comparisons, without_code
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.codec import decode
@@ -219,7 +219,8 @@ class Findings:
         }
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
         gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
-        return [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
+        left = [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
+        return [moved_on(s, self.entry(s.entry).comparison, self.here.of) if s.lacks == "commit" else s for s in left]
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""

@@ -3,6 +3,7 @@ next."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,9 +13,9 @@ from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.comparison.words import asked, subject
-from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.protocol import CommitOf, Records
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name, code_typed
 from logbook_agent.model.record import GOING
 from logbook_agent.text.phrases import counted, listed
 
@@ -163,6 +164,20 @@ def _how(answer: Answer, way: Continuation) -> str:
     """How a comparison failed, and what to do before it goes on."""
     failed = f"{subject(answer, answer.failure[0])} failed: {answer.failure[1]}" if answer.failure is not None else ""
     return "; ".join(filter(None, [failed, way.first]))
+
+
+def moved_on(one: Synopsis, stated: Comparison | None, of: CommitOf) -> Synopsis:
+    """The synopsis of a comparison in which a commit failed; where its branch has another one now, that is compared."""
+    values = stated.question.values if stated is not None and one.lacks == "commit" else ()
+    now = {value: of(code_name(value)) for value in values}
+    moved = [code_name(v) for v, commit in now.items() if commit is not None and not commit.startswith(code_hash(v))]
+    if not moved:
+        return one
+    names = [code_name(value) if commit is not None else code_typed(value) for value, commit in now.items()]
+    command = f"logbook ab --code {shlex.join(names)} --like {one.entry}"
+    why = f"{listed(moved)} has another commit now"
+    found = replace(one, lacks="run", why="; ".join(filter(None, [one.why, why])))
+    return replace(found, retry=command) if one.retry else replace(found, command=command)
 
 
 def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
