@@ -4,19 +4,17 @@ again."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from logbook_agent.campaign.ab_axis import AbAxis, described
+from logbook_agent.campaign.ab_axis import AbAxis, Sides, described
 from logbook_agent.campaign.ab_request import AbRequest, check_pairs
-from logbook_agent.campaign.recorded_command import OPTIONS
-from logbook_agent.campaign.sides import Sides
+from logbook_agent.campaign.run_request import OPTIONS
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
-from logbook_agent.entries.judging import check_gates, with_gates
+from logbook_agent.entries.judging import check_gates
 from logbook_agent.findings.comparison.conditions import asks, codes_of
 from logbook_agent.findings.read import read
-from logbook_agent.model.code import Code
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.comparison import (
     MINIMUM_EFFECT,
@@ -31,7 +29,6 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import digest
 from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.store.book import Book
@@ -96,17 +93,13 @@ def _new_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Side
     if sides.lines:
         prose = replace(prose, fields=("Code=" + "\n".join(sides.lines), *prose.fields))
     # What the code has beside a commit is written into the logbook.
-    asked = replace(asked, code=_kept(workspace, book, sides.code))
+    files, redactor = book.files.below(book.topic), workspace.redactor
+    kept = {side: keep_code(facts, files=files, redactor=redactor) for side, facts in sides.code.items()}
     check_budget(workspace, book)
     prose = with_relations(book, prose)
     check_required(workspace, prose, request.run.label)
     draft = draft_entry(workspace, prose, title=prose.title or described(sides.axis))
-    return create_entry(workspace, book, replace(draft, comparison=asked))
-
-
-def _kept(workspace: Workspace, book: Book, code: Mapping[str, CodeFacts]) -> dict[str, Code]:
-    files = book.files.below(book.topic)
-    return {side: keep_code(facts, files=files, redactor=workspace.redactor) for side, facts in code.items()}
+    return create_entry(workspace, book, replace(draft, comparison=replace(asked, code=kept)))
 
 
 def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invocation:
@@ -129,33 +122,13 @@ def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoc
 # -- more of it ----------------------------------------------------------------------------------------
 
 
-def with_judging(book: Book, entry: Entry, request: AbRequest) -> Entry:
-    """The entry with the gates and free labels of the request beside its own."""
-    return book.change_entry(entry.id, lambda now: with_gates(now, request.gates, request.free))
+def restated(book: Book, entry_id: str, change: Callable[[Comparison], Comparison]) -> Entry:
+    """The entry, written with its comparison changed."""
 
+    def changed(now: Entry) -> Entry:
+        return now if now.comparison is None else replace(now, comparison=change(now.comparison))
 
-def with_pairs(book: Book, entry: Entry, budget_pairs: int) -> Entry:
-    """The entry, written with so many pairs in its design."""
-
-    def change(now: Entry) -> Entry:
-        if now.comparison is None:
-            return now
-        design = replace(now.comparison.design, budget_pairs=budget_pairs)
-        return replace(now, comparison=replace(now.comparison, design=design))
-
-    return book.change_entry(entry.id, change)
-
-
-def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> None:
-    """Keep a setup after which a pair was made, so that later pairs have it, too."""
-
-    def change(now: Entry) -> Entry:
-        if now.comparison is None or now.comparison.run is None:
-            return now
-        run = replace(now.comparison.run, setup=redacted(setup, workspace.redactor))
-        return replace(now, comparison=replace(now.comparison, run=run))
-
-    book.change_entry(entry.id, change)
+    return book.change_entry(entry_id, changed)
 
 
 # -- typed again ---------------------------------------------------------------------------------------
@@ -163,15 +136,10 @@ def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> No
 
 def _asked_before(workspace: Workspace, book: Book, asked: Comparison) -> Entry | None:
     """The latest entry that asks the same of the same code; None where there is none."""
-    entries = map(book.entry, read(workspace, book).comparisons.asking(asked.question.axis))
-    return next(
-        (
-            e
-            for e in entries
-            if e.comparison is not None and not is_withdrawn(e.state) and _is_same(e.comparison, asked)
-        ),
-        None,
-    )
+    for entry in map(book.entry, read(workspace, book).comparisons.asking(asked.question.axis)):
+        if entry.comparison is not None and not is_withdrawn(entry.state) and _is_same(entry.comparison, asked):
+            return entry
+    return None
 
 
 def _is_same(one: Comparison, other: Comparison) -> bool:

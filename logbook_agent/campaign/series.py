@@ -9,6 +9,7 @@ what comes next follows from the runs there are, one process at a time drives an
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -121,17 +122,20 @@ class RunSeries:
                     return
                 first += len(unit)
 
-    def own(self, orders: Iterable[tuple[str, RunPlan]]) -> Run | None:
-        """Make the commands of setup or teardown, each after its line is shown, and return the first run that ended
-        badly. Of setup nothing follows that one, or a request to stop; teardown, whose orders are `always`, is made
-        whole."""
+    def own(self, orders: Iterable[RunPlan], *, shown: bool = False) -> Run | None:
+        """Make the commands of setup or teardown, after a line for each (`shown`: with the command), and return the
+        first run that ended badly. Of setup nothing follows that one, or a request to stop; teardown, whose orders are
+        `always`, is made whole."""
         bad: Run | None = None
-        for line, order in orders:
+        for planned in orders:
+            order, command = dataclasses.replace(planned, entry_id=self.entry.id), planned.command
             if order.always:
                 self.stops.take()
             elif bad is not None or self.is_stopped():
                 break
-            self.display.progress(line)
+            env = {name: text for name, text in command.env.items() if name != "PATH"}
+            line = f"{(command.label or '').replace(': ', ' on ')}: {command.shown(env)}"
+            self.display.progress(line if shown else command.label or "")
             ended = [run for _, run in self._made([order], is_own=True)] if order.until is None else self._held(order)
             if order.until is not None and not ended:
                 continue

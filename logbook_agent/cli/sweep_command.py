@@ -127,7 +127,7 @@ def _result_lines(result: SweepResult) -> list[str]:
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
         what = "median" if best.runs > 1 else "value"
-        value = f"{best.metric.name} {best.value:.6g}{unit}, the {what} of {counted(best.runs, 'run')}"
+        value = f"{best.metric} {best.value:.6g}{unit}, the {what} of {counted(best.runs, 'run')}"
         lines.append(f"best while exploring: {best.label}: {value}")
     if result.answer is not None:
         lines += text_lines(result.answer)
