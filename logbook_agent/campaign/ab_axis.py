@@ -16,6 +16,7 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.text.commands.axis_words import ANY, flag_places, with_place
 from logbook_agent.text.lists import axis_option, parse_list
+from logbook_agent.text.shell_words import command_line
 
 _ENV = "env:"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -154,7 +155,7 @@ def _no_place(axis: AbAxis, command: Sequence[str]) -> UsageError:
     return UsageError(
         f"the command has no place for the value of {axis.name}",
         cause=f"it has neither a flag of that name nor {ANY}, so every run would be the same",
-        hint=f"end the command with: {flag} '{ANY}'",
+        hint=f"end the command with that flag: -- {command_line([*command, flag, ANY])}",
     )
 
 
