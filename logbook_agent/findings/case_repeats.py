@@ -1,4 +1,4 @@
-"""Runs that repeat one case, wherever in the thread they were made; and how they scatter.
+"""Runs that repeat one case, wherever in the thread they were made; how they scatter, and whether their level changed.
 
 Rows are repeats when they agree in their identity (`findings.identity`), and in what tells them from other rows of
 their run. Labels of runs are names, and tell no cases apart.
@@ -17,10 +17,11 @@ from logbook_agent.findings.identity import identity
 from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show
 from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
-from logbook_agent.model.stats import median, noise_floor
+from logbook_agent.model.stats import level_change, median, noise_floor
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import varied
 from logbook_agent.text.phrases import bounded, counted
@@ -90,6 +91,54 @@ def repeats(cases: Sequence[Case]) -> list[Repeats]:
         )
         for (key, _), items in found.items()
     ]
+
+
+# -- levels ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A change of level: the median of a metric over the runs up to `run`, and over those after it."""
+
+    metric: str
+    entry: str
+    run: int
+    before: float
+    after: float
+
+    def text(self, *, of_entry: bool = False) -> str:
+        """`tflops: the level changed after run 12 (100.3 → 92.1)`; with the ID of its entry if `of_entry`."""
+        decimals, spread = known(self.metric).decimals, abs(self.before - self.after)
+        before, after = (format_value(v, decimals=decimals, spread=spread) for v in (self.before, self.after))
+        of = f" of {self.entry}" if of_entry else ""
+        return f"{self.metric}: the level changed after run {self.run}{of} ({before} → {after})"
+
+
+def level_in(own: Sequence[Case], metric: str) -> Level | None:
+    """Where the level changed between the finished runs of a case, by the value of each."""
+    good = [case for case in own if case.is_good and metric in case.row.metrics]
+    values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
+    ordered = sorted((run, value) for run, value in values if value is not None)
+    if not all(math.isfinite(value) for _, value in ordered):
+        return None
+    found = level_change([value for _, value in ordered])
+    if found is None:
+        return None
+    _, entry, run = ordered[found.count - 1][0]
+    return Level(metric=metric, entry=entry, run=run, before=found.before, after=found.after)
+
+
+def level_changes(record: Record) -> list[dict[str, object]]:
+    """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
+    if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
+        return []
+    found = []
+    for group in repeats(counting(cases(record))):
+        names = dict.fromkeys(name for case in group.cases for name in case.row.metrics)
+        for level in (level_in(group.cases, name) for name in names):
+            if level is not None:
+                found.append({"config": dict(group.cases[0].row.config), **encode(level)})
+    return found
 
 
 # -- noise -----------------------------------------------------------------------------------------------

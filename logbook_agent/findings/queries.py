@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 from logbook_agent.findings.attempts import chosen
-from logbook_agent.findings.case_repeats import noise_of
+from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answer_lines import data as answer_data
@@ -98,6 +98,7 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
         "answer": answer_data(answer) if answer is not None else None,
         "noise": [encode(n) for n in noise_of(record, header.metrics)] if entry.noise else [],
+        "level_changes": level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],
     }
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.tables.axes import axis_notes, lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
@@ -17,7 +18,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import REPORTED, WITHHELD
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import NOT_COUNTED, WARM_UP
-from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.phrases import bounded, counted, listed
 
 
 def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
@@ -53,7 +54,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         strips += metric_strips(grid, metric, readings[metric.name], spec, first=metric is metrics[0])
     strips += [] if metrics else [failure_strip(grid)]
     notes += [*axis_notes(frame, spec, axes), *metric_notes]
-    notes += cell_notes(grid, readings)
+    notes += cell_notes([*axes, *([spec.pivot] if spec.pivot is not None else [])], grid, readings)
     made = Table(
         columns=tuple(s.column for s in strips),
         rows=tuple(zip(*(s.texts for s in strips), strict=True)),
@@ -122,9 +123,13 @@ def _with_means(made: Table, strips: Sequence[Strip]) -> Table:
 
 # -- notes ---------------------------------------------------------------------------------------------------
 
+_SHOWN_LEVELS = 6
 
-def cell_notes(grid: Grid, readings: Mapping[str, Sequence[Sequence[Reading | None]]]) -> list[str]:
-    """Notes on samples, repeats, failures and gaps, in this order."""
+
+def cell_notes(
+    axes: Sequence[str], grid: Grid, readings: Mapping[str, Sequence[Sequence[Reading | None]]]
+) -> list[str]:
+    """Notes on samples, repeats, levels, failures and gaps, in this order. `axes` tell the cells apart."""
     known = [r for columns in readings.values() for column in columns for r in column if r is not None]
     samples = {count for reading in known for count in reading.samples}
     filled = grid.filled
@@ -135,10 +140,23 @@ def cell_notes(grid: Grid, readings: Mapping[str, Sequence[Sequence[Reading | No
     return [
         *([f"medians of {_range(samples)} samples"] if samples - {1} else []),
         *([f"{_range(runs)} runs in one cell: their median [lowest, highest]"] if runs != {1} else []),
+        *_levels(axes if len(filled) > 1 else (), filled, [*readings]),
         *_failures(filled),
         *([f"{counted(unknown, 'value')} not reported (?)"] if unknown else []),
         *([f"{missing} of {counted(cells, 'cell')} not run (—)"] if missing else []),
     ]
+
+
+def _levels(axes: Sequence[str], cells: Sequence[Sequence[Item]], metrics: Sequence[str]) -> list[str]:
+    """Notes on the cells whose level changed."""
+    found = []
+    for items in cells:
+        own = [item.case for item in items]
+        where = " ".join(f"{name}={show(items[0].place.get(name))}" for name in axes)
+        several = len({case.entry for case in own}) > 1
+        levels = [level for name in metrics if (level := level_in(own, name)) is not None]
+        found += [(f"{where}: " if where else "") + level.text(of_entry=several) for level in levels]
+    return bounded(found, _SHOWN_LEVELS, "more levels that changed")
 
 
 def _failures(cells: Sequence[Sequence[Item]]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import cases, counting, value_of, without_mended
 from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, is_number, show
@@ -191,13 +192,13 @@ def _finite(value: float | None) -> bool:
 
 
 def noise(rows: EntryRows, metric: str, unit: str | None) -> Figure | None:
-    """The runs of an entry with one case in the order they were started, beside their median, and how far they scatter.
-    None of several cases, and of few runs."""
+    """The runs of an entry with one case in the order they were started, beside their median, how far they scatter,
+    and the level before and after where it changed. None of several cases, and of few runs."""
     found = sorted((item.run, value) for item in rows.items if _finite(value := value_of(item.row, metric)) and value)
     if rows.axes or len(found) < _FEWEST_RUNS:
         return None
     values, entry = [value for _, value in found], rows.entry
-    floor = noise_floor([[value] for value in values])
+    floor, level = noise_floor([[value] for value in values]), level_in([item.case for item in rows.items], metric)
     y, middle, count = metric_axis(metric, rows.declared, unit, values), median(values), len(values)
     center = f"median {shown(middle, metric, y.unit)}"
 
@@ -214,10 +215,17 @@ def noise(rows: EntryRows, metric: str, unit: str | None) -> Figure | None:
         said = f"{center}, runs scatter by {floor:.2%}, n={count}"
         band = tuple(mark(x, middle, said, **ends) for x in (1.0, float(count)))
         series.insert(0, PlotSeries(name=f"noise floor {floor:.2%}", shape="band", points=band))
-    series.append(PlotSeries(name="median", shape="rule", points=(mark(1.0, middle, center),), beside=True))
+    if level is not None:
+        after = next(number for number, ((_, _, run), _) in enumerate(found, start=1) if run == level.run)
+        steps = [(1.0, level.before), (after + 0.5, level.after), (float(count), level.after)]
+        marks = tuple(mark(x, value, level.text()) for x, value in steps)
+        series.append(PlotSeries(name="level before and after", shape="steps", points=marks))
+    else:
+        series.append(PlotSeries(name="median", shape="rule", points=(mark(1.0, middle, center),), beside=True))
     notes = [
         f"{counted(count, 'run')} of one configuration, one mark each",
         "band: one standard deviation around the median" if floor is not None else "",
+        level.text() if level is not None else "",
     ]
     return Figure(
         key=key(entry, "noise", metric),

@@ -109,7 +109,12 @@ def test_noise_of_an_entry(seeded: Seeded) -> None:
     figure = seeded.figures()["ep-002-noise-tflops"]
     values = [measured.one("", run)[0][1] for run in range(1, 11)]
     assert told(points(figure, "runs")) == [(run, v, None, None, 1) for run, v in enumerate(values, 1)]
-    assert [(p.x, p.y) for p in points(figure, "median")] == [(1.0, median(values))]
+    assert [(p.x, p.y) for p in points(figure, "level before and after")] == [
+        (1.0, median(values[:5])),
+        (5.5, median(values[5:])),
+        (10.0, median(values[5:])),
+    ]
+    assert "after run 5" in figure.note
 
 
 def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
