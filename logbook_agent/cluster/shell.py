@@ -36,7 +36,7 @@ class Shell:
     def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ProgramAnswer:
         """Run a program to its end. Raises as `checked` and `run_program` do."""
         return self.checked(
-            run_program(self.words(argv), self.environ, stdin=stdin, timeout_s=timeout_s, host=self.host)
+            run_program(self.words(argv), self.environ, stdin=stdin, timeout_s=timeout_s, name=self.host)
         )
 
 

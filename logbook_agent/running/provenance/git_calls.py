@@ -10,25 +10,14 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.running.programs import (
-    TooMuchOutput,
-    absolute_path,
-    close_pipes,
-    collect,
-    find_program,
-    kill_group,
-)
+from logbook_agent.running.programs import NOT_STARTED, NoAnswer, ProgramAnswer, absolute_path, run_program
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 256 * 2**20
-# Time to remove its lock files once it was told to stop.
-_STOP_S = 5.0
 _SAID_CHARS = 300
 # A hook's GIT_DIR or GIT_INDEX_FILE would point a command at something else.
 _KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH", "GIT_SSH", "GIT_TRACE", "GIT_ALLOW", "GIT_TEST")
@@ -61,14 +50,7 @@ _READING_CONFIG = {
 DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitAnswer:
-    code: int
-    out: bytes
-    words: str
-
-    def lines(self) -> list[str]:
-        return os.fsdecode(self.out).splitlines()
+GitAnswer = ProgramAnswer
 
 
 def read_git(
@@ -117,55 +99,28 @@ def _git(
     timeout_s: float = TIMEOUT_S,
     writes: bool = False,
 ) -> GitAnswer:
-    """Git in `top`, which it takes for the top of a repository or for none: it does not look further up."""
-    program, by_hand = find_program("git", env), f"try it by hand: git -C {shlex.quote(str(top))} status"
+    """Git in `top`, which it takes for the top of a repository or for none: it does not look further up. What writes
+    may start a hook that asks on the terminal."""
+    options = ["-C", str(top), *(w for k, v in config.items() for w in ("-c", f"{k}={v}"))]
     ceiling = {"PATH": absolute_path(env), "GIT_CEILING_DIRECTORIES": str(top.parent)}
     try:
-        if program is None:
-            raise FileNotFoundError(2, os.strerror(2))
-        process = subprocess.Popen(
-            [program, "-C", str(top), *(w for k, v in config.items() for w in ("-c", f"{k}={v}")), *words],
-            env={**env, **_ALWAYS, **ceiling},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # A hook or a program that signs may ask on the terminal, which a group of its own could not.
-            process_group=None if writes else 0,
+        answer = run_program(
+            ["git", *options, *words],
+            {**env, **_ALWAYS, **ceiling},
+            timeout_s=timeout_s,
+            stall_s=timeout_s,
+            most_bytes=MOST_BYTES,
+            name=f"git {_verb(words)}",
+            asks=writes,
         )
-    except OSError as error:
-        why = f"git could not be started: {error.strerror}"
-        raise StoreError(why, cause="git is not on PATH, or the folder is gone", hint="git --version") from None
-    try:
-        found = collect(process, timeout_s=timeout_s, most_bytes=MOST_BYTES)
-    except subprocess.TimeoutExpired:
-        raise StoreError(
-            f"git {_verb(words)} took longer than {timeout_s:g} s and was stopped",
-            cause="a slow disk, a hook, or a program that waits for an answer",
-            hint=by_hand,
-        ) from None
-    except TooMuchOutput:
-        raise StoreError(
-            f"git {_verb(words)} printed more than {MOST_BYTES >> 20} MiB and was stopped",
-            cause="a very large file in the repository, or very many files",
-            hint=by_hand,
-        ) from None
-    finally:
-        _stop(process, writes=writes)
-    return GitAnswer(code=process.returncode, out=found.out, words=found.err.decode("utf-8", "replace").strip())
-
-
-def _stop(process: subprocess.Popen[bytes], *, writes: bool) -> None:
-    """End what still runs. What writes has time to remove its lock files."""
-    if process.poll() is None and writes:
-        process.terminate()
-        try:
-            process.wait(timeout=_STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    if process.returncode is None:
-        kill_group(process)
-    close_pipes(process)
+    except NoAnswer as error:
+        by_hand = f"try it by hand: git -C {shlex.quote(str(top))} status"
+        cause = "a slow disk, a hook, or a program that waits for an answer; or a very large file in the repository"
+        raise StoreError(error.message, cause=cause, hint=by_hand) from None
+    if answer.code in NOT_STARTED and answer.err.startswith("git: "):
+        why = f"git could not be started: {answer.err.removeprefix('git: ')}"
+        raise StoreError(why, cause="git is not on PATH, or the folder is gone", hint="git --version")
+    return answer
 
 
 def _verb(words: Sequence[str]) -> str:
