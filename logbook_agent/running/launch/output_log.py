@@ -195,13 +195,15 @@ class _LogFile:
 # -- readable lines ------------------------------------------------------------------------------
 
 
-def readable(line: bytes, redact: Redact, cut_bytes: int = 0) -> str:
-    """One line as a person would have seen it: without colours, the last state of a progress bar, cut.
+def readable(line: bytes, redact: Redact, *, is_cut: bool = False) -> str:
+    """One line as a person would have seen it: without colours, the last state of a progress bar, cut. `is_cut`:
+    nobody counted what is missing of it.
 
-    `cut_bytes`: how much of the line was left out before. Redacted once more, since a colour code may have
-    stood inside a secret.
+    Redacted once more, since a colour code may have stood inside a secret.
     """
     states = [s for s in (without_escapes(s) for s in line.decode("utf-8", "replace").split("\r")) if s.strip()]
     text = visible(redact(states[-1] if states else ""), in_line=True)
-    more = max(0, len(text) - LINE_CHARACTERS) + cut_bytes
-    return f"{text[:LINE_CHARACTERS]}… (+{more} characters)" if more else text
+    more = len(text) - LINE_CHARACTERS
+    if is_cut:
+        return f"{text[:LINE_CHARACTERS]}…"
+    return f"{text[:LINE_CHARACTERS]}… (+{more} characters)" if more > 0 else text
