@@ -194,7 +194,7 @@ class RunSeries:
     def _before(self, order: RunPlan) -> None:
         """What precedes every run: the view, and before the first a word about a busy machine, and what to do."""
         self._refresh_now_and_then()
-        if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace, self.book))])):
+        if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace))])):
             advice = _PAIRED if self.entry.comparison is not None else _ALONE
             self.display.progress(f"warning: this machine is busy ({busy}): {advice}")
 

@@ -17,7 +17,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_facts, work_of
+from logbook_agent.running.order import Display, RunPlan, planned_run, with_facts, work_of
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.reading import ended, read_run
 from logbook_agent.running.run_budget import reserve
@@ -67,7 +67,7 @@ def executor_of_commands(workspace: Workspace, commands: Sequence[Command]) -> s
 def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
     """Make a run in this process, and return its final record. The record is written before the command starts."""
     number, left_s = reserve(workspace, book, plan)
-    run = beside_others(workspace, book, planned_run(workspace, book, plan, number))
+    run = planned_run(workspace, book, plan, number)
     work = work_of(workspace, book, plan, number, left_s)
     spool = book.begin(run)
     with spool.claimed() as lock:

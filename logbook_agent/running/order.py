@@ -1,12 +1,12 @@
-"""The work order of one run, the record that begins with it, what is written into that as the worker reports, and the
-other runs that use the machine."""
+"""The work order of one run, the record that begins with it, and what is written into that as the worker reports."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.features import hook_module
@@ -17,11 +17,9 @@ from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.contention import host_root, load_now
+from logbook_agent.running.provenance.contention import host_root, load_now, other_runs
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
-from logbook_agent.store.open_runs import ActiveRun, active_runs
-from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.commands.script import hides_failures, swallows_failures
 
@@ -92,6 +90,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         secret_names=config.secrets,
         secret_rules=config.secret_rules,
         rules=config.code.reading(command.read),
+        is_setup=plan.until is not None,
     )
 
 
@@ -152,40 +151,13 @@ def with_facts(run: Run, facts: Began) -> Run:
         host=facts.host,
         devices=facts.devices,
         software=facts.software,
-        contention=with_runs_of(run, facts.contention, facts.apart),
+        contention=facts.contention,
         problems=(*run.problems, *facts.problems),
     )
 
 
-def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
-    """The planned run with the runs that are unfinished when it starts, which may share its machine: not the setup of
-    its own series. `takes_turns`: its worker finds out about those that have not begun."""
-    beside = [one for one in active_runs(workspace, book) if one.has_begun or not takes_turns]
-    beside = [one for one in beside if one.run.until is None or one.run.entry != run.entry]
-    return dataclasses.replace(run, contention=with_runs(Contention(), beside) if beside else None)
-
-
-def with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
-    """The contention that the worker found, with the runs that the client knows of and that are not `apart` from this
-    one."""
-    known = [name for name in (run.contention.runs if run.contention is not None else ()) if name not in apart]
-    if found is None and not known:
-        return None
-    found = found or Contention()
-    return dataclasses.replace(found, runs=tuple(dict.fromkeys((*known, *found.runs))))
-
-
-# -- other runs on this machine ----------------------------------------------------------------------
-
-
-def with_runs(found: Contention | None, runs: Sequence[ActiveRun]) -> Contention | None:
-    """The contention with those of these runs that are on this machine."""
-    here = tuple(one.name for one in runs if one.run.is_on(this_host()))
-    return replace(found, runs=here) if found is not None and here else found
-
-
-def machine_now(workspace: Workspace, book: Book) -> Contention:
+def machine_now(workspace: Workspace) -> Contention:
     """How busy this machine is now; its accelerators are not looked at."""
     runnable, load_1m = load_now(host_root(workspace.environ))
-    found = Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m)
-    return with_runs(found, active_runs(workspace, book)) or found
+    runs = other_runs(Path(os.path.realpath(workspace.root)))
+    return Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m, runs=runs)

@@ -16,7 +16,6 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Curve, Exit, Output, Problem, Row, Run, noted
 from logbook_agent.model.worker_report import End
-from logbook_agent.running.order import with_runs_of
 from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.log_excerpt import LogExcerpt
@@ -64,7 +63,7 @@ def ended(run: Run, end: End, found: RunResults) -> Run:
         duration_s=end.duration_s,
         exit=end.exit,
         peak_memory_bytes=end.peak_memory_bytes,
-        contention=with_runs_of(run, end.contention),
+        contention=end.contention or run.contention,
         output=end.output and found.output,
         artifacts=end.artifacts,
         rows=found.rows,

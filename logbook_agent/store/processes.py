@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
-# The variable that marks a command and all that it starts, with the whole name of the run.
-MARK = "LOGBOOK_MARK"
+# The variables of a command, and of all that it starts: the whole name of its run, which marks it; the entry and the
+# number of the run; and the file that it may write results to.
+MARK, ENTRY_ID, RUN, RESULT_FILE = "LOGBOOK_MARK", "LOGBOOK_ENTRY_ID", "LOGBOOK_RUN", "LOGBOOK_RESULT_FILE"
+# What marks the command of a setup that lives as long as the runs of its series.
+SETUP = "LOGBOOK_SETUP"
 # More than the variables of a process may take, by default.
 _ENVIRON_BYTES = 4 << 20
 
@@ -25,8 +29,30 @@ def marked(mark: str) -> set[int]:
     return {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if word in _variables_of(pid)}  # noqa: PTH208
 
 
+def marked_variables() -> Iterator[dict[str, str]]:
+    """The variables of logbook that each process of a command has here; setups are left out."""
+    if HAS_PROC:
+        pids = map(int, filter(str.isdigit, os.listdir("/proc")))  # noqa: PTH208
+    else:
+        import psutil
+
+        pids = iter(psutil.pids())
+    for pid in pids:
+        words = (os.fsdecode(word) for word in _variables_of(pid) if word.startswith(b"LOGBOOK_"))
+        found = {name: value for name, _, value in (word.partition("=") for word in words)}
+        if MARK in found and SETUP not in found:
+            yield found
+
+
 def _variables_of(pid: int) -> list[bytes]:
     """The variables of a process; none where it is another user's, or gone."""
+    if not HAS_PROC:
+        import psutil
+
+        try:
+            return [os.fsencode(f"{name}={value}") for name, value in psutil.Process(pid).environ().items()]
+        except (psutil.Error, OSError):
+            return []
     try:
         descriptor = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)  # several times as fast as `Path`
     except OSError:

@@ -191,10 +191,6 @@ class Spool:
     def has(self, name: str) -> bool:
         return self.files.has(name)
 
-    def has_begun(self) -> bool:
-        """Whether the worker has recorded its facts, just before the command started."""
-        return self.has(BEGAN)
-
     def is_used(self) -> bool:
         """Whether a run was submitted or began here."""
         return any(map(self.has, (BEGAN, SENT, FINAL)))

@@ -231,7 +231,7 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
     queue = Queue(files=Folder(queue_folder(environ)))
     with contextlib.ExitStack() as stack:
         try:
-            mine = stack.enter_context(queue.drawn(f"{work.entry} run {work.run}", work.root, devices))
+            mine = stack.enter_context(queue.drawn(f"{work.entry} run {work.run}", devices))
             for place, other in enumerate(mine.ahead):
                 shared = ", ".join(name for name in devices if name in other.devices)
                 more = len(mine.ahead) - place - 1
@@ -242,9 +242,8 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
                         stops.clear_wakeup()
                         if stops.take():
                             raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")
-            apart, beside = queue.apart(mine.ticket), queue.beside(mine.ticket)
         except StoreError as error:
             found = Turn(problems=(f"it did not wait for {', '.join(devices)}: {error.message}",))
         else:
-            found = Turn(keeps=(mine.descriptor,), apart=apart, beside=beside)
+            found = Turn(keeps=(mine.descriptor,))
         yield found

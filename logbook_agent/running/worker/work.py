@@ -59,7 +59,8 @@ class Work:
     `left_s`: what the budget leaves for it, which ends it as `timeout_s` does.
 
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
-    machine; none: those that it finds. `rules`: which files are code.
+    machine; none: those that it finds. `rules`: which files are code. `is_setup`: its command lives as long as the runs
+    of a series, which it does not disturb.
     """
 
     format: int = 1
@@ -91,6 +92,7 @@ class Work:
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
     rules: CodeRules = field(default_factory=CodeRules)
+    is_setup: bool = False
 
     @property
     def limit_s(self) -> float | None:
@@ -101,12 +103,9 @@ class Work:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
-    as it runs; the runs that were at no time beside it, since they need the same devices, and those that go on at
-    others; and what went wrong."""
+    as it runs; and what went wrong."""
 
     keeps: tuple[int, ...] = ()
-    apart: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
