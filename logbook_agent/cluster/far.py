@@ -89,20 +89,16 @@ def start(works: dict[str, Any], secrets: dict[str, Any], code: str, wait_s: flo
             continue
         with (place / "worker.lock").open("a") as lock, (place / "worker.err").open("a") as errors:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            process = subprocess.Popen(
+            subprocess.Popen(
                 [sys.executable, "-P", str(path_of(code)), "worker", str(place), "--lock", str(lock.fileno())],
                 env={**os.environ, **secrets[text]},
-                stdin=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 cwd="/",
                 start_new_session=True,
                 pass_fds=(lock.fileno(),),
             )
-        assert process.stdin is not None  # noqa: S101
-        # What becomes of a worker that is gone already, its spool tells.
-        with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
-            pipe.write(json.dumps(work).encode())
     deadline = time.monotonic() + wait_s
     while any(stage_of(path_of(text)) not in OVER for text in works) and waited(deadline, SOON_S):
         pass
@@ -115,7 +111,6 @@ def put(works: dict[str, Any]) -> Answer:
     folders = {}
     for text, work in works.items():
         if made(folder := path_of(text), work):
-            (folder / "work.json").write_text(json.dumps(work))
             folders[text] = str(folder)
     return {"made": folders, "python": sys.executable}, []
 
@@ -275,7 +270,7 @@ def said_of(place: Path) -> str | None:
 
 
 def made(place: Path, work: dict[str, Any]) -> bool:
-    """Make a new spool for this work, whose paths become those of this machine; False for one that is there."""
+    """Make a new spool with this work, whose paths become those of this machine; False for one that is there."""
     for name in ("cwd", "root", "tree"):
         work[name] = os.path.expanduser(work.get(name, ""))  # noqa: PTH111
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -291,6 +286,7 @@ def made(place: Path, work: dict[str, Any]) -> bool:
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > kept_s:
                     remove(path)
+    (place / "work.json").write_text(json.dumps(work))
     return True
 
 

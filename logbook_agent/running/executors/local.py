@@ -4,7 +4,6 @@ a run here is, by its spool."""
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent import __version__
-from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import (
     PIECE_BYTES,
@@ -24,7 +22,7 @@ from logbook_agent.running.executors.contract import (
 )
 from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker.work import Work, write_work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.processes import MARK
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Spool, name_holder
@@ -63,12 +61,13 @@ class Local:
             return
         _started[:] = [process for process in _started if process.poll() is None]
         spool.files.remove(ERRORS)
+        write_work(work, spool.files)
         errors = spool.files.create_log(ERRORS)
         try:
             process = subprocess.Popen(
                 [*self._worker, str(spool.folder), "--lock", str(claim)],
                 env={name: value for name, value in {**self._environ, **secrets}.items() if name != MARK},
-                stdin=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 start_new_session=True,
@@ -82,10 +81,6 @@ class Local:
             os.close(errors)
         _started.append(process)
         name_holder(claim, process.pid)
-        assert process.stdin is not None  # noqa: S101
-        # A worker that is gone already took nothing; what became of it, its spool tells.
-        with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
-            pipe.write(json.dumps(encode(work)).encode())
 
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
         """Nothing to do: the worker writes into the spool itself."""

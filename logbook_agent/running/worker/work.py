@@ -7,6 +7,7 @@ its own name in `env` keeps it; a word of the command gets a name of ours, under
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,9 +15,13 @@ from typing import Literal, Protocol
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.code_rules import CodeRules
-from logbook_agent.model.errors import ToolError
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
 from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.spool import WORK
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.redaction.shapes import Rule
@@ -189,6 +194,20 @@ def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
         executable=found.get("executable", work.executable),
         hidden={},
     )
+
+
+def write_work(work: Work, files: Folder) -> None:
+    """Write sealed work to the folder of its worker."""
+    files.write(WORK, json.dumps(encode(work)).encode(), durable=False)
+
+
+def read_work(files: Folder) -> Work:
+    """The sealed work in the folder of a worker. Raises StoreError."""
+    place = files.path / WORK
+    try:
+        return decode(Work, parse_json(files.text(WORK, limit=PROSE_BYTES), place))
+    except CodecError as error:
+        raise StoreError(f"{place}: {error}", cause="another version of logbook-agent wrote it") from error
 
 
 def environ_of(environ: Mapping[str, str]) -> dict[str, str]:
