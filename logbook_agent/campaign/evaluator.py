@@ -9,8 +9,7 @@ from pathlib import Path
 from logbook_agent.campaign.ab_request import NONE, AbRequest
 from logbook_agent.model.comparison import Comparison, Evaluator
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.provenance.inputs import input_file
-from logbook_agent.running.provenance.named_files import files_named
+from logbook_agent.running.provenance.named_files import files_named, input_file
 from logbook_agent.running.provenance.worktrees import Checkout, bring
 
 

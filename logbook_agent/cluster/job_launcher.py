@@ -7,8 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.cluster.job_templates import LAST_WORD, JobTemplates, Words, filled
-from logbook_agent.cluster.jobs import JobState, job_state
+from logbook_agent.cluster.job_templates import LAST_WORD, JobState, JobTemplates, Words, filled, job_state
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.programs import MOST_ANSWER_BYTES, ProgramAnswer, run_program
 from logbook_agent.running.worker.work import Work

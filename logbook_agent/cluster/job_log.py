@@ -11,11 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
-from logbook_agent.cluster.job_templates import JobTemplates
-from logbook_agent.cluster.jobs import JobState
+from logbook_agent.cluster.job_templates import JobState, JobTemplates
 from logbook_agent.model.run import Exit, Problem, noted, withheld
 from logbook_agent.model.worker_report import End
-from logbook_agent.running.results.log_excerpt import LogExcerpt
+from logbook_agent.running.launch.output_log import LogExcerpt
 from logbook_agent.running.worker.perform import named_files
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.layout import LOG

@@ -23,8 +23,7 @@ from typing import Any
 
 import logbook_agent
 from logbook_agent import __version__
-from logbook_agent.cluster.ray_api import Jobs
-from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents
+from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, Jobs, RunEvents
 from logbook_agent.cluster.remote import FarState, Remote
 from logbook_agent.cluster.sent_code import Archive, Places, worker_code
 from logbook_agent.cluster.shell import Shell, as_text

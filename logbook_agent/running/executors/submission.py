@@ -12,9 +12,8 @@ from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run, noted
 from logbook_agent.running.executors.contract import Executor, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
-from logbook_agent.running.order import Display, RunPlan, planned_run, work_of
+from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, work_of
 from logbook_agent.running.programs import NoAnswer
-from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.work import sealed
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.programs import NOT_STARTED, NoAnswer, ProgramAnswer, absolute_path, run_program
+from logbook_agent.store.repository import repository_of
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 256 * 2**20
@@ -125,3 +126,33 @@ def _git(
 
 def _verb(words: Sequence[str]) -> str:
     return next((w for w in words if not w.startswith("-") and "=" not in w), "")
+
+
+# -- what some files are to git --------------------------------------------------------------------
+
+
+def unmerged_below(folder: Path) -> dict[str, list[str]]:
+    """The files below `folder`, seen from there, at which a merge has stopped, with the stages that git has of each: 2
+    is ours, 3 theirs."""
+    repository = repository_of(folder)
+    if repository is None:
+        return {}
+    top, place = repository.top, repository.place_of(folder)
+    found: dict[str, list[str]] = {}
+    listed = try_git(top, ["ls-files", "-u", "-z", "--full-name", "--", f":(top,literal){place}"], os.environ) or b""
+    for line in listed.split(b"\0")[:-1]:
+        facts, _, name = line.partition(b"\t")
+        stage = facts.decode().split(" ")[2]
+        if stage in ("2", "3"):
+            found.setdefault(os.fsdecode(name).removeprefix(f"{place}/"), []).append(stage)
+    return found
+
+
+def in_head(path: Path) -> bool:
+    """Whether HEAD holds this file."""
+    repository = repository_of(path)
+    if repository is None:
+        return False
+    place = f"{repository.place_of(path.parent)}/{path.name}"
+    listed = try_git(repository.top, ["ls-tree", "--name-only", "--full-tree", "HEAD", "--", place], os.environ)
+    return bool(listed)

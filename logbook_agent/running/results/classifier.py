@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from logbook_agent.model.header import STEP, Metric
 from logbook_agent.model.run import Measurement, Row
 from logbook_agent.model.units import KNOWN, Quantity, is_time, usual_direction
-from logbook_agent.model.values import canonical, finite, is_digest_name, is_not_finite, is_number, parse_scalar
-from logbook_agent.running.results.curve_points import CurvePoint, KnownKeys, Reduced
+from logbook_agent.model.values import Scalar, canonical, finite, is_digest_name, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.result_lines import PLAIN_NUMBER, cut, measured_number
 from logbook_agent.text.commands.flags import flags
 
 _NAN = float("nan")
 _UNSTATED = Measurement(samples=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKeys:
+    """What is known of the keys of a run's rows before it starts: the metrics that the logbook has `declared`, its
+    `axes`, and the run's own `config` and command."""
+
+    declared: Sequence[Metric] = ()
+    axes: Sequence[str] = ()
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    argv: Sequence[str] = ()
+
+
+class CurvePoint(NamedTuple):
+    """One value of a metric (nan: not finite) at a step of the key `over`."""
+
+    name: str
+    over: str
+    step: float
+    value: float
 
 
 class Classifier:
@@ -79,14 +99,14 @@ class Classifier:
         for name, value in [*((n, m.samples[0]) for n, m in row.metrics.items()), *row.observations.items()]:
             over = self.declared[name].over if name in self.declared else STEP
             over = next(key for key in (over, STEP, *steps) if key in steps)
-            found.append(CurvePoint(name=name, over=over, step=steps[over], value=_NAN if value is None else value))
+            found.append(CurvePoint(name, over, steps[over], _NAN if value is None else value))
         return tuple(found)
 
-    def reduced(self, name: str) -> Reduced:
-        """How a curve of this name is reduced, as the logbook declares it."""
-        how = self.declared[name].reduce if name in self.declared else "last"
+    def reduced(self, name: str) -> Metric:
+        """How a curve of this name is reduced, as the logbook declares it, with its direction and unit."""
         described = self._described(name, replace(self._stated.get(name, _UNSTATED), samples=()))
-        return Reduced(how=how, direction=described.direction, unit=described.unit)
+        declared = self.declared.get(name, Metric(name=name))
+        return replace(declared, direction=described.direction, unit=described.unit)
 
     def completed(self, row: Row) -> Row:
         """A row with the run's config, and with units and directions where it left them open. Of config, the row's own

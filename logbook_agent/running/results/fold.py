@@ -23,8 +23,7 @@ from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import Key, canonical, row_key
-from logbook_agent.running.results.line_prefix import RANK
-from logbook_agent.running.results.result_lines import cut
+from logbook_agent.running.results.result_lines import RANK, cut
 
 T = TypeVar("T")
 Problem = Callable[[str], None]

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from logbook_agent.model.values import is_digest_name, is_not_finite
-from logbook_agent.running.results.line_prefix import bodies
-from logbook_agent.running.results.result_lines import TYPED, ResultWords, measured_number
+from logbook_agent.running.results.result_lines import TYPED, ResultWords, bodies, measured_number
 
 # A longer line is none of these forms.
 _LONGEST = 1_000

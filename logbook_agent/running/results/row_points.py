@@ -1,20 +1,36 @@
-"""Points of curves out of rows with a step, and rows out of the curves that they make."""
+"""Points of curves out of rows with a step, and rows out of the curves that they make. `PointSink` is what a feature
+does with the points; without one, such rows are read as all others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
-from logbook_agent.model.run import Curve, Measurement, Row, Scalar
-from logbook_agent.model.values import Key, finite, parse_scalar, row_key
-from logbook_agent.running.results.classifier import Classifier
-from logbook_agent.running.results.curve_points import PointRow, PointSink
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Curve, Measurement, Row
+from logbook_agent.model.values import Key, Scalar, finite, parse_scalar, row_key
+from logbook_agent.running.results.classifier import Classifier, CurvePoint
 from logbook_agent.running.results.fold import fold
-from logbook_agent.running.results.line_prefix import RANK, of_rank
-from logbook_agent.running.results.result_lines import ResultWords, cut
+from logbook_agent.running.results.result_lines import RANK, ResultWords, cut, of_rank
 
 # Numbers the steps of a plain line, too.
 _EPOCH = "epoch"
+
+
+class PointSink(Protocol):
+    """Keeps the points of a run while they are read."""
+
+    def line(self, line: str) -> bool:
+        """Take the points of a line of a form that was added before; False, where it has another form."""
+
+    def add(self, row: Row, points: Sequence[CurvePoint], line: str | None = None) -> None:
+        """Keep the points of a row with this config. `line`: what they were read from, where its words are no
+        secrets."""
+
+    def finish(self, reduced: Callable[[str], Metric]) -> tuple[list[Curve], list[str]]:
+        """The curves in numbers, in the order of their first points, after their points were written; and what is
+        wrong with them. `reduced` says how the curve of a name is reduced, and its direction and unit."""
 
 
 class RowPoints:
@@ -57,7 +73,7 @@ class RowPoints:
         if self._sink is None or not points:
             return False
         config = {**row.config, **of_rank(rank)}
-        self._sink.add(PointRow(config=config, points=points, labels=row.labels), line)
+        self._sink.add(replace(row, config=config), points, line)
         labels = self._labels.setdefault(row_key(config), {}) if row.labels else {}
         for key, text in row.labels.items():
             if labels.setdefault(key, text) != text:

@@ -24,8 +24,8 @@ from logbook_agent.running.launch.program_path import resolve
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.contention import counters, host_root, other_runs, until_now
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_problems
-from logbook_agent.running.provenance.inputs import input_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
+from logbook_agent.running.provenance.named_files import input_facts
 from logbook_agent.running.provenance.software import relevant_env, software_versions
 from logbook_agent.running.results.result_lines import split_line
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.cluster.jobs import job_state
+from logbook_agent.cluster.job_templates import job_state
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places
 from logbook_agent.cluster.shell import Shell

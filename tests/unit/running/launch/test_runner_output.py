@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.run import Output
-from logbook_agent.running.launch.output_log import OutputLog
-from logbook_agent.running.results.log_excerpt import LogExcerpt
+from logbook_agent.running.launch.output_log import LogExcerpt, OutputLog
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
