@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.store.processes import group_lives
+from logbook_agent.store.processes import end_command, group_lives
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
@@ -33,7 +33,6 @@ SOON_S, LOOK_S, LOOK_OF_EACH_S = 0.05, 0.4, 0.01
 GATHER_S = 1.0
 # Of a log, of the files of a run that has just ended, and of files that are asked for, so much comes at once.
 PIECE_BYTES, SMALL_BYTES, MOST_BYTES = 1 << 20, 48 << 10, 16 << 20
-LADDER = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
 # What comes of a run, beside the files in these folders; its end last.
 FOLDERS = ("code", "artifacts", "read", "result.json")
 FILES = ("began.json", "output.log", "result.json", "worker.err")
@@ -173,14 +172,9 @@ def stop(folder: str) -> Answer:
                 os.kill(holder["pid"], signal.SIGTERM)
             return {}, []
         time.sleep(0.02)
-    group: Any = (plain(place / "worker.lock") or {}).get("group")
-    for number, wait_s in LADDER if stage == "orphaned" else ():
-        deadline = time.monotonic() + wait_s
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, number)
-            while time.monotonic() < deadline:
-                os.killpg(group, 0)
-                time.sleep(0.02)
+    holder = plain(place / "worker.lock") or {}
+    if stage == "orphaned":
+        end_command(holder["group"], holder.get("mark", ""))
     return {}, []
 
 

@@ -5,9 +5,12 @@ On Linux /proc is read, at a hundredth of what importing psutil costs.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
@@ -16,6 +19,9 @@ HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
 MARK, ENTRY_ID, RUN, RESULT_FILE = "LOGBOOK_MARK", "LOGBOOK_ENTRY_ID", "LOGBOOK_RUN", "LOGBOOK_RESULT_FILE"
 # What marks the command of a setup that lives as long as the runs of its series.
 SETUP = "LOGBOOK_SETUP"
+# The signals that end a command, and the seconds that its processes have after each.
+LADDER = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
+_PAUSE_S = 0.02
 # More than the variables of a process may take, by default.
 _ENVIRON_BYTES = 4 << 20
 
@@ -83,6 +89,27 @@ def group_lives(group: int, mark: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def end_command(group: int, mark: str, ladder: Sequence[tuple[int, float]] = LADDER) -> bool:
+    """End the processes of a command that nobody watches any more; whether all have ended. `group` is its process
+    group."""
+
+    def lives() -> bool:
+        return bool(marked(mark)) if HAS_PROC else group_lives(group, mark)
+
+    for number, wait_s in ladder if group_lives(group, mark) else ():
+        for pid in (-group, *marked(mark)):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+                # A stopped process gets its signal only when it goes on.
+                os.kill(pid, signal.SIGCONT)
+        deadline = time.monotonic() + wait_s
+        while (is_alive := lives()) and time.monotonic() < deadline:
+            time.sleep(_PAUSE_S)
+        if not is_alive:
+            return True
+    return not group_lives(group, mark)
 
 
 def is_in_use(folder: Path) -> bool:
