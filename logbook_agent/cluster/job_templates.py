@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -79,8 +79,9 @@ class JobTemplates:
     timeout_s: float = 120.0
 
 
-def completed(name: str, given: JobTemplates) -> JobTemplates:
-    """The templates of these settings, those of the preset included. Raises UsageError where they cannot work."""
+def completed(name: str, given: JobTemplates, stated: Collection[str]) -> JobTemplates:
+    """The templates of these settings, with those of the preset for keys that are not `stated`. Raises UsageError where
+    they cannot work."""
     where = f"executor {name!r}"
     if given.preset is not None:
         if not given.program:
@@ -89,17 +90,11 @@ def completed(name: str, given: JobTemplates) -> JobTemplates:
                 cause=f"the preset {given.preset} needs the words that start it",
                 hint='write them as a list: program = ["uv", "run", "iris", "--cluster=NAME"]',
             )
-        ready = dataclasses.replace(given, **_said(iris(given.program, given.options)))
-        given = dataclasses.replace(ready, **_said(given))
+        names = {field.name for field in dataclasses.fields(JobTemplates)} & {*stated}
+        own = {key: getattr(given, key) for key in names}
+        given = dataclasses.replace(iris(given.program, given.options), **own)
     _check(where, given)
     return given
-
-
-def _said(templates: JobTemplates) -> dict[str, Any]:
-    """The settings that are not left at their defaults."""
-    plain = JobTemplates()
-    names = [one.name for one in dataclasses.fields(JobTemplates)]
-    return {name: getattr(templates, name) for name in names if getattr(templates, name) != getattr(plain, name)}
 
 
 def iris(program: Words, options: Words = ()) -> JobTemplates:

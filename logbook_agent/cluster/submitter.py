@@ -18,15 +18,22 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from logbook_agent.cluster.job_launcher import GONE, JobLauncher, checked
-from logbook_agent.cluster.job_log import end_of, hidden_values, keep_log, without_values
+from logbook_agent.cluster.job_launcher import (
+    GONE,
+    JobLauncher,
+    checked,
+    end_of,
+    hidden_values,
+    keep_log,
+    without_values,
+)
 from logbook_agent.cluster.job_templates import Fate, JobTemplates, completed, filled, iris
+from logbook_agent.cluster.questions import brief
 from logbook_agent.cluster.sent_code import code_here
-from logbook_agent.cluster.shell import brief
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
 from logbook_agent.model.worker_report import OVER, Began, Stage
-from logbook_agent.running.executors.contract import LogGrows, MachineFacts, Submission, for_each, troubles_of
+from logbook_agent.running.executors.contract import Executor, LogGrows, MachineFacts, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.programs import run_program
@@ -58,11 +65,10 @@ _STAGES: dict[Fate, Stage] = {
 }
 
 
-class Submitter:
+class Submitter(Executor):
     """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name."""
 
-    is_batch, is_single = False, False
-    devices: tuple[str, ...] | None = None
+    place: str
 
     def __init__(self, templates: JobTemplates, *, place: str, environ: Mapping[str, str]) -> None:
         self._given, self.place, self._environ = templates, place, environ
@@ -269,7 +275,7 @@ def typed(workspace: Workspace, declared: Declared) -> Typed:
 
 def submitter(workspace: Workspace, declared: Declared) -> Submitter:
     """The executor of these settings. Raises UsageError where they do not fit."""
-    templates = completed(declared.name, declared.read(JobTemplates))
+    templates = completed(declared.name, declared.read(JobTemplates), declared.table)
     return Submitter(templates, place=declared.name, environ=workspace.environ)
 
 

@@ -17,10 +17,9 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.run import Curve, Exit, Output, Problem, Row, Run, noted
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.launch.output_log import LogExcerpt
-from logbook_agent.running.results.classifier import KnownKeys
+from logbook_agent.running.results.classifier import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
-from logbook_agent.running.results.row_points import PointSink
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import LOG

@@ -38,11 +38,11 @@ def marked(mark: str) -> set[int]:
 def marked_variables() -> Iterator[dict[str, str]]:
     """The variables of logbook that each process of a command has here; setups are left out."""
     if HAS_PROC:
-        pids = map(int, filter(str.isdigit, os.listdir("/proc")))  # noqa: PTH208
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
     else:
         import psutil
 
-        pids = iter(psutil.pids())
+        pids = psutil.pids()
     for pid in pids:
         words = (os.fsdecode(word) for word in _variables_of(pid) if word.startswith(b"LOGBOOK_"))
         found = {name: value for name, _, value in (word.partition("=") for word in words)}

@@ -13,7 +13,7 @@ from typing import Any
 from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Measurement, Problem, Row, noted
 from logbook_agent.model.values import is_digest_name
-from logbook_agent.running.results.classifier import Classifier, KnownKeys
+from logbook_agent.running.results.classifier import Classifier, KnownKeys, PointSink, RowPoints
 from logbook_agent.running.results.fold import (
     fold,
     is_measured,
@@ -34,7 +34,6 @@ from logbook_agent.running.results.result_lines import (
     split_line,
     words_of,
 )
-from logbook_agent.running.results.row_points import PointSink, RowPoints
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20

@@ -41,43 +41,24 @@ class LineSplitter:
 
     def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         self.dropped = 0
-        self._max = max_line_bytes
-        self._pending = bytearray()
-        self._dropping = False
+        self._max, self._pending = max_line_bytes, b""
 
     def feed(self, data: bytes) -> list[str]:
         """The lines that the data completes."""
-        first, end, rest = data.replace(b"\r", b"\n").partition(b"\n")
-        self._hold(first)
-        if not end:
-            return []
-        block, _, last = rest.rpartition(b"\n")
-        lines = [*self.finish(), *self._decoded(block)]
-        self._hold(last)
-        return lines
+        *whole, pending = (self._pending + data.replace(b"\r", b"\n")).split(b"\n")
+        # Of one that is too long, no more is held than shows that.
+        self._pending = pending[: self._max + 1]
+        return self._decoded(whole)
 
     def finish(self) -> list[str]:
         """The last line, when it has no end."""
-        line = bytes(self._pending)
-        self._pending.clear()
-        self._dropping = False
-        return self._decoded(line)
+        last, self._pending = self._pending, b""
+        return self._decoded([last])
 
-    def _hold(self, data: bytes) -> None:
-        if self._dropping:
-            return
-        self._pending += data
-        if len(self._pending) > self._max:
-            self._pending.clear()
-            self._dropping = True
-            self.dropped += 1
-
-    def _decoded(self, block: bytes) -> list[str]:
-        if len(block) > self._max:
-            kept = [line for line in block.split(b"\n") if len(line) <= self._max]
-            self.dropped += block.count(b"\n") + 1 - len(kept)
-            block = b"\n".join(kept)
-        return [line for line in without_escapes(block.decode("utf-8", "replace")).split("\n") if line]
+    def _decoded(self, lines: list[bytes]) -> list[str]:
+        kept = [line for line in lines if len(line) <= self._max]
+        self.dropped += len(lines) - len(kept)
+        return [line for line in without_escapes(b"\n".join(kept).decode("utf-8", "replace")).split("\n") if line]
 
 
 class ResultWords(NamedTuple):

@@ -20,8 +20,8 @@ from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Inside, Job, JobOutcome
-from logbook_agent.running.launch.program_path import resolve
 from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.programs import resolve
 from logbook_agent.running.provenance.contention import counters, host_root, other_runs, until_now
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_problems
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
