@@ -1,7 +1,7 @@
 """Brings the ends of runs into their records, from what was left in their folders.
 
 Taking in is idempotent, and may be cut off anywhere: the folder `work/` goes last. The first end that is
-recorded stands; one that comes later is kept beside it, as late.
+recorded stands, unless nobody had seen it: then one that comes later takes its place.
 
 Every command takes in first what has ended (`collected`). Executors that gave no useful answer after a long wait are
 skipped by later commands, for up to a minute.
@@ -28,7 +28,6 @@ from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.names import marker_name
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files, run_at
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import duration
@@ -107,7 +106,7 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         spool.get(End)  # it cannot be read: not lost until somebody says so
     end, began = spool.get(End) if stage == "ended" else None, spool.get(Began)
     reading, changed = RunResults(), tuple[str, ...]()
-    if run.exit is None:
+    if not _is_final(run, end):
         # Before the logbook is locked: a long log takes its time.
         reading = read_run(workspace, book, run if began is None else with_facts(run, began), end)
         changed = _changed(book, spool, run, end) if end is not None else ()
@@ -116,8 +115,10 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         run = book.reread(run)
         if not spool.folder.is_dir():
             return None
-        if run.exit is not None:
-            _keep_late(workspace, book, spool, run, end)
+        if _is_final(run, end):
+            # A command that was cut off recorded it, and may not have come to the view.
+            book.changed.add(run.entry)
+            book.drop(spool)
             return None
         run = run if began is None else with_facts(run, began)
         sent = spool.get(Sent)
@@ -131,6 +132,11 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
             clocks = _clock_problems(began.started, end.ended, sent=submitted, now=time.time())
         run = dataclasses.replace(run, problems=(*run.problems, *noted(*changed, *clocks)))
         return book.write_run(ended(run, end, reading))
+
+
+def _is_final(run: Run, end: End | None) -> bool:
+    """Whether the end in a record stands: not where a run was given up, and its end has come since."""
+    return run.exit is not None and (end is None or not run.exit.lost)
 
 
 def _without_end(run: Run, stage: Stage, said: str, reading: RunResults) -> Run:
@@ -185,23 +191,6 @@ def _changed(book: Book, spool: Spool, run: Run, end: End) -> tuple[str, ...]:
         if artifact.kept is not None and digest(artifact.kept) != artifact.sha256:
             found.append(f"the copy of {artifact.name} is missing or was changed: its digest differs")
     return tuple(found)
-
-
-def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, end: End | None) -> None:
-    """Handle a second end of a run: drop it if it is the same, else keep it in the backups and name it in the
-    record."""
-    if end is None or (end.exit == run.exit and end.ended == run.ended):
-        # A command that was cut off recorded it, and may not have come to the view.
-        book.changed.add(run.entry)
-        book.drop(spool)
-        return
-    place = book.folder / "backups" / f"late-{marker_name(run.name)}-{workspace.moment()}"
-    book.files.make(place.parent)
-    book.files.move(spool.folder, place)
-    book.drop(spool)
-    kept = place.relative_to(book.folder)
-    said = f"late: a second result arrived after the first; it is kept in {kept}"
-    book.write_run(dataclasses.replace(run, problems=(*run.problems, *noted(said))))
 
 
 def _clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple[str, ...]:
