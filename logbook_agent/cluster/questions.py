@@ -1,5 +1,6 @@
 """What is asked of another machine: each question starts `far.py` there, and the code of workers is brought with the
-first one."""
+first one. What has come of the folder of a run is a copy that grows in the client's spool: a piece that came before is
+written again as it was, so it does not matter who brings it, or how often."""
 
 from __future__ import annotations
 

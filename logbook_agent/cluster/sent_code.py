@@ -86,8 +86,8 @@ class Archive:
                 entry.size = len(main)
                 tar.addfile(entry, io.BytesIO(main))
             for path in paths:
-                # Else the second name of a file would be a link to the first.
-                tar.inodes.clear()  # type: ignore[attr-defined] - it is missing in the stubs
+                # Else the second name of a file would be a link to the first. The stubs lack the attribute.
+                tar.inodes.clear()  # type: ignore[attr-defined]
                 try:
                     with contextlib.suppress(FileNotFoundError):  # it was deleted
                         tar.add(path, path.relative_to(top).as_posix(), recursive=False, filter=_plain)

@@ -53,9 +53,8 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A ticket of this process with the `descriptor` that holds it, and the tickets in front of it."""
+    """The `descriptor` that holds a ticket of this process, and the tickets in front of it."""
 
-    ticket: Ticket
     descriptor: int
     ahead: tuple[Ticket, ...]
 
@@ -98,7 +97,7 @@ class Queue:
                     f"cannot write {self.files.at(name)}: {error.strerror or error}", cause="the disk is full"
                 ) from error
         try:
-            yield Drawn(ticket=ticket, descriptor=descriptor, ahead=tuple(t for t in ahead if t.meets(ticket)))
+            yield Drawn(descriptor=descriptor, ahead=tuple(t for t in ahead if t.meets(ticket)))
         finally:
             with contextlib.suppress(StoreError):
                 self.files.remove(name)

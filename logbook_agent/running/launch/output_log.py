@@ -54,7 +54,8 @@ class OutputLog:
         # The stream whose line stands open at the end of the log.
         self._within: Stream | None = None
         self._tail, self._errors, self._last = b"", b"", b""
-        self._unlogged, self._room = list[str](), _UNLOGGED_CHARS
+        # The lines of results that the log does not hold, because it is full or the disk is.
+        self.unlogged, self._room = list[str](), _UNLOGGED_CHARS
         # Where a line of one stream is broken off by the other, in bytes of the log.
         self.breaks = list[int]()
         # Where the log ends within a line, because it is full or the disk is: up to where it has whole ones.
@@ -64,11 +65,6 @@ class OutputLog:
     @property
     def problems(self) -> tuple[str, ...]:
         return self._file.problems
-
-    @property
-    def unlogged(self) -> tuple[str, ...]:
-        """The lines of results that the log does not hold, because it is full or the disk is."""
-        return tuple(self._unlogged)
 
     @property
     def last(self) -> str | None:
@@ -131,7 +127,7 @@ class OutputLog:
         for line in data[whole:].split(b"\n"):
             if (b"RESULT" in line or b"METRIC" in line) and len(line) <= self._room:
                 self._room -= len(line)
-                self._unlogged.append(line.decode("utf-8", "replace"))
+                self.unlogged.append(line.decode("utf-8", "replace"))
 
 
 class _LogFile:

@@ -24,12 +24,13 @@ from logbook_agent.running.results.fold import (
     measured,
     parted,
 )
-from logbook_agent.running.results.plain_lines import PlainForms, digests_of
 from logbook_agent.running.results.result_lines import (
     MAX_KEYS,
+    PlainForms,
     ResultLine,
     ResultWords,
     cut,
+    digests_of,
     of_rank,
     split_line,
     words_of,

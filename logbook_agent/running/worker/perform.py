@@ -101,7 +101,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         output=output,
         breaks=tuple(log.breaks),
         whole_bytes=log.whole_bytes,
-        unlogged=log.unlogged,
+        unlogged=tuple(log.unlogged),
         read=written.copied() if written is not None else None,
         problems=(*facts.problems, *changes, *noted(*spent, *log.problems, *outcome.problems)),
     )

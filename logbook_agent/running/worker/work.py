@@ -153,28 +153,20 @@ OWN = "LOGBOOK_SECRET_"
 
 def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
     """The work without secrets, and the values that are missing in it by the names of their variables."""
-    hidden: dict[str, str] = {}
-    values: dict[str, str] = {}
-
-    def hide(place: str, name: str, value: str) -> str:
-        hidden[place], values[name] = name, value
-        return ""
-
-    shown = redactor.argv(work.argv)
-    argv = [
-        word if word == safe else hide(f"argv.{place}", f"{OWN}{place}", word)
-        for place, (word, safe) in enumerate(zip(work.argv, shown, strict=True))
-    ]
-    env = {
-        name: value if redactor.named(name, value) == value else hide(f"env.{name}", name, value)
-        for name, value in work.env.items()
-    }
-    executable = work.executable
-    if redactor.text(executable) != executable:
-        executable = hide("executable", f"{OWN}EXECUTABLE", executable)
-    keep = tuple(map(redactor.text, work.keep))
-    work = dataclasses.replace(work, argv=tuple(argv), env=env, executable=executable, keep=keep, hidden=hidden)
-    return work, values
+    shown = enumerate(zip(work.argv, redactor.argv(work.argv), strict=True))
+    hidden = {f"argv.{place}": (f"{OWN}{place}", word) for place, (word, safe) in shown if word != safe}
+    hidden |= {f"env.{name}": (name, v) for name, v in work.env.items() if redactor.named(name, v) != v}
+    if redactor.text(work.executable) != work.executable:
+        hidden["executable"] = f"{OWN}EXECUTABLE", work.executable
+    safe = dataclasses.replace(
+        work,
+        argv=tuple("" if f"argv.{place}" in hidden else word for place, word in enumerate(work.argv)),
+        env={name: "" if f"env.{name}" in hidden else value for name, value in work.env.items()},
+        executable="" if "executable" in hidden else work.executable,
+        keep=tuple(map(redactor.text, work.keep)),
+        hidden={place: name for place, (name, _) in hidden.items()},
+    )
+    return safe, dict(hidden.values())
 
 
 def unsealed(work: Work, environ: Mapping[str, str]) -> Work:

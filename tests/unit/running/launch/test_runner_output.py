@@ -87,7 +87,7 @@ def test_results_that_the_log_cannot_hold_are_kept_beside_it(tmp_path: Path) -> 
     for i in range(3):
         log.feed("stdout", b"RESULT tflops=%d\nmore\n" % i)
     log.finish()
-    assert log.unlogged == ("RESULT tflops=1", "RESULT tflops=2")
+    assert log.unlogged == ["RESULT tflops=1", "RESULT tflops=2"]
 
 
 def test_where_a_line_is_broken_off_by_the_other_stream(tmp_path: Path) -> None:
