@@ -28,8 +28,7 @@ from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import digest
-from logbook_agent.running.order import Display
-from logbook_agent.running.run_budget import check_budget
+from logbook_agent.running.order import Display, check_budget
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host

@@ -24,7 +24,7 @@ from logbook_agent.running.executors.table import executor_named_by, named
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.running.provenance.inputs import input_file
+from logbook_agent.running.provenance.named_files import input_file
 from logbook_agent.running.provenance.software import imported_from, is_python
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book

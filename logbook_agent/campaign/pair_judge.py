@@ -20,7 +20,7 @@ from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.running.run_budget import check_budget
+from logbook_agent.running.order import check_budget
 from logbook_agent.text.phrases import counted, listed
 
 # So many findings are shown in a line of progress, and so many problems of the output.

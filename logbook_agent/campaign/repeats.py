@@ -20,9 +20,8 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made
 from logbook_agent.model.run import Run
-from logbook_agent.running.order import Display, RunPlan
+from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.commands.title import title_of

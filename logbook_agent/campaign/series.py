@@ -23,8 +23,7 @@ from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.endings import close_dead
-from logbook_agent.running.execution import make_runs, submit
+from logbook_agent.running.execution import close_dead, make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
@@ -198,7 +197,7 @@ class RunSeries:
     def _before(self, order: RunPlan) -> None:
         """What precedes every run: the view, and before the first a word about a busy machine, and what to do."""
         self._refresh_now_and_then()
-        if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace, self.book))])):
+        if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace))])):
             advice = _PAIRED if self.entry.comparison is not None else _ALONE
             self.display.progress(f"warning: this machine is busy ({busy}): {advice}")
 

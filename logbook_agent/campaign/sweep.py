@@ -31,8 +31,7 @@ from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN
 from logbook_agent.model.run import Run
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.executors.table import executor_named_by
-from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.run_budget import check_budget
+from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import length
 

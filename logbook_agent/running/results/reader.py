@@ -13,8 +13,7 @@ from typing import Any
 from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Measurement, Problem, Row, noted
 from logbook_agent.model.values import is_digest_name
-from logbook_agent.running.results.classifier import Classifier
-from logbook_agent.running.results.curve_points import KnownKeys, PointSink
+from logbook_agent.running.results.classifier import Classifier, KnownKeys, PointSink, RowPoints
 from logbook_agent.running.results.fold import (
     fold,
     is_measured,
@@ -25,10 +24,17 @@ from logbook_agent.running.results.fold import (
     measured,
     parted,
 )
-from logbook_agent.running.results.line_prefix import of_rank
-from logbook_agent.running.results.plain_lines import PlainForms, digests_of
-from logbook_agent.running.results.result_lines import MAX_KEYS, ResultLine, ResultWords, cut, split_line, words_of
-from logbook_agent.running.results.row_points import RowPoints
+from logbook_agent.running.results.result_lines import (
+    MAX_KEYS,
+    PlainForms,
+    ResultLine,
+    ResultWords,
+    cut,
+    digests_of,
+    of_rank,
+    split_line,
+    words_of,
+)
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
