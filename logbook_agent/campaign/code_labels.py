@@ -12,8 +12,7 @@ from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator, cod
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.inputs import input_file
-from logbook_agent.running.provenance.named_files import files_named
+from logbook_agent.running.provenance.named_files import files_named, input_file
 from logbook_agent.running.provenance.worktrees import bring
 from logbook_agent.store.book import Book
 from logbook_agent.text.markdown import cut_line

@@ -26,7 +26,7 @@ from logbook_agent.model.entry import Entry, Field, RecipeUse
 from logbook_agent.model.record import SETUP, TEARDOWN, has_failed, is_made, is_own
 from logbook_agent.model.run import Failure, Row, Run
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.running.run_budget import check_budget
+from logbook_agent.running.order import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import SWEEP_CSV
 from logbook_agent.store.workspace import Workspace

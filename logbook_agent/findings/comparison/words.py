@@ -146,7 +146,8 @@ def to_settle(answer: Answer, finding: Finding) -> str:
         case None:
             return ""
         case Lacks("pairs"):
-            return more_pairs(finding)
+            like = f"`logbook ab --like {answer.entry} --min-effect {effect}`" if (effect := _larger(finding)) else ""
+            return more_pairs(finding) + (f": {like}" if like and answer.is_typed and not finding.is_practical else "")
         case Lacks("values"):
             return "runs in which both sides report a value above zero"
         case Lacks("direction"):
@@ -180,6 +181,13 @@ def more_pairs(finding: Finding) -> str:
     if finding.lacks.pairs <= BLOCK_PAIRS or not finding.judged:
         return f"at least {counted(finding.lacks.pairs, 'more pair')}"
     return "tens of pairs more"
+
+
+def _larger(finding: Finding) -> str:
+    """A minimum effect, `5%`, that the interval of a finding lies within; empty where it would be 50% or more."""
+    size = math.inf if finding.low is None or finding.high is None else max(abs(finding.low), abs(finding.high))
+    steps = (step * 10.0**digits for digits in range(-4, 0) for step in (1, 2, 5))
+    return next((f"{100 * step:g}%" for step in steps if step >= size), "")
 
 
 def interval(finding: Finding) -> str:
