@@ -15,7 +15,7 @@ from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_op
 from logbook_agent.findings.comparison.words import asked, subject
 from logbook_agent.findings.protocol import CommitOf, Records
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name, code_typed
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name, code_typed
 from logbook_agent.model.record import GOING
 from logbook_agent.text.phrases import counted, listed
 
@@ -80,6 +80,7 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     # What an earlier entry left open is over once it was answered of other code, or discarded there.
     answered = {e for e, a in again.items() if a.is_settled and _is_other_code(answers, a, e)}
     over = answered | {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
+    again |= _for_larger_effects(records, [a for a in kept if thread.standing[a.entry].discarded_by is None])
     open_ones = unsettled([a for a in left if a.entry not in over])
     # What failed is over once it was asked again, of whatever code.
     last = {_names(a): a.entry for a in kept}
@@ -91,6 +92,21 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     retried = {a.entry for a in failed}
     made = [one if one.entry in retried else replace(one, retry="") for one in made]
     return tuple(one for one in made if one.retry or not one.is_failed)
+
+
+def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str, Answer]:
+    """By the entry of a comparison that is open the last one that asks the same for larger effects."""
+    found: dict[str, list[Answer]] = {}
+    for a in answers:
+        stated, q = records.entry(a.entry).comparison, replace(a.question, minimum_effect=MINIMUM_EFFECT)
+        if stated is not None and stated.run is not None:
+            found.setdefault(repr((q, a.codes, stated.run.argv, stated.run.env)), []).append(a)
+    return {
+        a.entry: last
+        for *before, last in found.values()
+        for a in before
+        if not a.is_settled and a.question.minimum_effect < last.question.minimum_effect
+    }
 
 
 def _is_other_code(answers: Sequence[Answer], one: Answer, other_id: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
 from logbook_agent.model.series_progress import EffectEstimate
