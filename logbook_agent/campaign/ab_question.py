@@ -75,8 +75,10 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
     )
     # Of two that begin at once, one makes it for both.
     with book.lock():
-        before = _asked_before(workspace, book, asked) if not request.new else None
-        if before is None or before.comparison is None:
+        before = _asked_before(workspace, book, asked)
+        if request.new and before is not None:
+            display.progress(f"{before.id} asks the same of the same code")
+        if request.new or before is None or before.comparison is None:
             return _new_entry(workspace, book, request, sides, asked)
         pairs = {(run.part.copy, run.part.pair) for run in book.runs(before.id) if run.part is not None}
         check_pairs(before, before.comparison, request, len(pairs))

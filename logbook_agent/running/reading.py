@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Curve, Exit, Output, Problem, Row, Run, noted
 from logbook_agent.model.worker_report import End
@@ -87,7 +88,8 @@ def cut_off(run: Run, exit: Exit, why: str, found: RunResults) -> Run:
 
 def known_keys(header: Header, run: Run) -> KnownKeys:
     """What is known of the keys of a run's rows."""
-    return KnownKeys(declared=header.metrics, axes=header.case_keys, config=run.config, argv=run.argv)
+    gates = [parse_gate(gate).name for gate in header.gates]
+    return KnownKeys(declared=header.metrics, axes=header.case_keys, gates=gates, config=run.config, argv=run.argv)
 
 
 def read_left(

@@ -31,10 +31,11 @@ _UNSTATED = Measurement(samples=())
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownKeys:
     """What is known of the keys of a run's rows before it starts: the metrics that the logbook has `declared`, its
-    `axes`, and the run's own `config` and command."""
+    `axes`, the names in its `gates`, and the run's own `config` and command."""
 
     declared: Sequence[Metric] = ()
     axes: Sequence[str] = ()
+    gates: Sequence[str] = ()
     config: Mapping[str, Scalar] = field(default_factory=dict)
     argv: Sequence[str] = ()
 

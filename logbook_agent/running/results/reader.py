@@ -98,6 +98,7 @@ class ResultReader:
         self._metrics: list[ResultWords] = []
         self._plain: dict[tuple[str, str | None], tuple[ResultWords, int]] = {}
         self._digests: dict[tuple[str, str], None] = {}
+        self._gates = {*known.gates} - keys.declared.keys()
         # The declared metrics that lines report in another than a plain form.
         self._reported: set[str] = set()
         # The beginning of the lines of a traceback after the last result, and its last line.
@@ -203,7 +204,7 @@ class ResultReader:
                 self._points.add_words(words, self._points.plain_steps)
             elif key in self._plain or len(self._plain) < MAX_ROWS:
                 self._plain[key] = plain, self._plain.get(key, (plain, 0))[1] + 1
-        elif digests := digests_of(line):
+        elif digests := digests_of(line, self._gates):
             found = (item for item in digests.items() if not self._keys.is_config(item[0]))
             self._digests.update(dict.fromkeys(found) if len(self._digests) < MAX_ROWS else {})
         elif self._traceback is not None and not self._traceback[1]:

@@ -224,16 +224,17 @@ _WORDS = re.compile(r"(?:[A-Za-z_][^\s=]{0,60}=[^\s=]{1,200}\s+){1,50}[A-Za-z_][
 _OF_DIGEST = ("checksum", "digest", "hash", "sha1", "sha2", "sha5", "md5", "crc")
 
 
-def digests_of(line: str) -> dict[str, str]:
+def digests_of(line: str, gates: Collection[str] = ()) -> dict[str, str]:
     """The digests of the output that a whole line gives, after a prefix: `checksum: 3f2a`, or `checksum=3f2a rows=9`,
-    of whose words only the digests are taken."""
+    of whose words only the digests are taken; and what `gates` ask for: `ok=1`."""
     lower = line.lower()
-    if len(line) > _LONGEST_PLAIN or not any(word in lower for word in _OF_DIGEST):
+    is_known = any(word in lower for word in _OF_DIGEST) or any(name in line for name in gates)
+    if len(line) > _LONGEST_PLAIN or not is_known:
         return {}
     for at, _ in bodies(line):
         words = line[at:].split() if _WORDS.fullmatch(line, at) else [line[at:]]
         found = [match for word in words if (match := _DIGEST.fullmatch(word.rstrip(",;"))) is not None]
-        if digests := {match[1]: match[2] for match in found if is_digest_name(match[1])}:
+        if digests := {match[1]: match[2] for match in found if match[1] in gates or is_digest_name(match[1])}:
             return digests
     return {}
 
