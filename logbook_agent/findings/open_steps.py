@@ -104,12 +104,11 @@ def _replication(one: Synopsis) -> OpenStep:
 
 
 def _criterion(number: int, criterion: Criterion) -> OpenStep:
-    reason, command = (criterion.computed.reason, criterion.computed.command) if criterion.computed else ("", "")
-    judge = "" if command else f"to judge it met: `logbook criteria --met {number} --evidence ID`"
+    computed = criterion.computed
     return OpenStep(
         kind="criterion",
         text=f"Meet the stop criterion: {criterion.text}",
-        why="; ".join(filter(None, [reason, judge])),
+        why=computed.reason if computed else f"a person judges it, by criteria --met {number} --evidence ID",
         settles=criterion.text,
-        command=command,
+        command=computed.command if computed else "",
     )
