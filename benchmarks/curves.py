@@ -30,8 +30,8 @@ sys.path[:0] = [str(HERE.parent)]
 from logbook_agent.curves.chart import ChartLine  # noqa: E402
 from logbook_agent.curves.followed import FollowedCurves  # noqa: E402
 from logbook_agent.curves.point_file import Series, packed, read_series  # noqa: E402
-from logbook_agent.running.point_files import point_sink  # noqa: E402
-from logbook_agent.running.results.curve_points import KnownKeys  # noqa: E402
+from logbook_agent.curves.point_sink import point_sink  # noqa: E402
+from logbook_agent.running.results.classifier import KnownKeys  # noqa: E402
 from logbook_agent.running.results.reader import ResultReader  # noqa: E402
 from logbook_agent.store.folder import Folder  # noqa: E402
 

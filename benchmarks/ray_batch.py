@@ -33,7 +33,7 @@ sys.path[:0] = [str(HERE.parent)]
 
 from logbook_agent.cli import main as logbook  # noqa: E402
 from logbook_agent.cli.output import LineDisplay  # noqa: E402
-from logbook_agent.cluster.ray_api import Jobs  # noqa: E402
+from logbook_agent.cluster.ray_log import Jobs  # noqa: E402
 from logbook_agent.running.executors.dispatch import Dispatch  # noqa: E402
 from logbook_agent.running.executors.table import executor_named  # noqa: E402
 from logbook_agent.running.launch.signals import StopRequests  # noqa: E402

@@ -215,8 +215,8 @@ class EntryRecord(Record):
     logbook: Logbook
 
     def __repr__(self) -> str:
-        compared = read(self.logbook.workspace, self.logbook.book).compared(self.entry)
-        line = line_of(self, self.logbook.header, compared)
+        answer = read(self.logbook.workspace, self.logbook.book).answer_of(self.entry)
+        line = line_of(self, self.logbook.header, answer)
         said = ", ".join(filter(None, [self.state, line["result"]]))
         return f"<{self.id} {self.entry.title!r}: {said}>"
 

@@ -16,7 +16,7 @@ from logbook_agent.findings.identity import residue
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
 from logbook_agent.findings.tables.frame import frame_of, show, varies
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, code_hash, code_name
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.stats import median
@@ -118,8 +118,7 @@ def _side(answer: Answer, citation: Citation) -> Cited:
     for f in (f for f in answer.findings if f.metric == citation.metric):
         for name, side in ((answer.question.base, f.base), (f.side, f.other)):
             place = {answer.question.axis: words.label(answer, name), **f.case}
-            # A side is named as it was typed, too.
-            if side.median is not None and _is_meant(citation, {**place, "side": name}):
+            if side.median is not None and _is_side(citation, answer, place, name):
                 found.setdefault(tuple(place.items()), _text(side.median, f.unit, f.metric))
     if len(found) != 1:
         raise _not_one(citation, map(dict, found))
@@ -153,6 +152,14 @@ def _is_meant(citation: Citation, place: Mapping[str, object]) -> bool:
     return all(map(has, citation.where))
 
 
+def _is_side(citation: Citation, answer: Answer, place: Mapping[str, object], side: str) -> bool:
+    """Whether a citation means the place of a side, which is called as readers see it or as the record has it; a code
+    by its name or its commit."""
+    axis = answer.question.axis
+    names = [place[axis], side, *((code_name(side), code_hash(side)) if axis == CODE_AXIS else ())]
+    return any(_is_meant(citation, {**place, axis: name}) for name in names)
+
+
 def _text(value: float, unit: str | None, metric: str) -> str:
     [text], shown = with_unit([value], unit, metric)
     return text + (f" {shown}" if shown else "")
@@ -177,7 +184,7 @@ def _answered(answer: Answer | None, citation: Citation) -> Cited:
     def place(f: Finding) -> dict[str, str]:
         return {answer.question.axis: words.label(answer, f.side), **f.case}
 
-    mine = [f for f in found if _is_meant(citation, place(f))]
+    mine = [f for f in found if _is_side(citation, answer, place(f), f.side)]
     if len(mine) != 1:
         raise _not_one(citation, map(place, mine))
     if mine[0].change is None:

@@ -24,8 +24,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.views import changing
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook
-from logbook_agent.running.provenance.git_calls import read_git, try_git
-from logbook_agent.running.provenance.head import changed_in
+from logbook_agent.running.provenance.git_calls import changed_in, read_git, try_git
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book

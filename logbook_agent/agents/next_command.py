@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from logbook_agent.agents.next_steps import next_steps
-from logbook_agent.cli.known_commits import commits_here
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
+from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import read
-from logbook_agent.store.workspace import folder_of, naming
+from logbook_agent.store.workspace import naming
 
 _SHOWN = 10
 _NOTHING = "nothing is left to do here: set stop criteria, or write a next action: logbook edit --help"
@@ -30,9 +29,8 @@ def next_command(
     """
     space = common.space()
     book = space.book()
-    findings = read(space, book, naming(space, book), commits_here(space))
-    here = os.path.realpath(space.cwd)
-    found = next_steps(findings, lambda place: os.path.relpath(folder_of(place, space), here))
+    findings = read(space, book, naming(space, book), typing_place(space))
+    found = next_steps(findings)
     shown = found[:_SHOWN]
     at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}
     for step in shown:

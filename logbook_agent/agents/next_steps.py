@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Callable
 
 from logbook_agent.findings.advice import ab_more, measure, needed_setup
 from logbook_agent.findings.open_steps import OpenStep, open_steps
@@ -13,15 +12,14 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
 
 
-def next_steps(found: Findings, folder: Callable[[str], str]) -> list[OpenStep]:
-    """What is open in a thread; a command that is proposed twice stands at its first step. `folder` is the path from
-    here of a folder as records name it."""
+def next_steps(found: Findings) -> list[OpenStep]:
+    """What is open in a thread; a command that is proposed twice stands at its first step."""
     if found.header.closing is not None:
         return []
     first = found.opening
     kept: dict[str, OpenStep] = {}
-    for step in open_steps(found.thread, (*first.answers, *first.retries)):
-        step = _plan(found, step) if step.kind == "plan" else _in_folder(found, step, folder)
+    for step in open_steps(found.thread, first.answers):
+        step = _plan(found, step) if step.kind == "plan" else _in_folder(found, step)
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
     if first.not_settled and all(step.kind == "criterion" and not step.command for step in kept.values()):
         text = (
@@ -40,13 +38,13 @@ def _typed(found: Findings, step: OpenStep) -> OpenStep:
     return dataclasses.replace(step, command=command, why=why)
 
 
-def _in_folder(found: Findings, step: OpenStep, folder: Callable[[str], str]) -> OpenStep:
+def _in_folder(found: Findings, step: OpenStep) -> OpenStep:
     """The command that a next action names, in the folder of the last run of its entry, else at the top."""
     options, end, words = step.command.partition(" -- ")
     if step.kind != "next action" or not end or "--cwd" in options:
         return step
     runs = found.record(step.entry).runs
-    path = folder(runs[-1].run.cwd or "." if runs else ".")
+    path = found.here.folder(runs[-1].run.cwd or "." if runs else ".")
     cwd = f" --cwd {shlex.quote(path)}" if path != "." else ""
     return dataclasses.replace(step, command=f"{options}{cwd}{end}{words}")
 

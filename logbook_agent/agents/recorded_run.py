@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from logbook_agent.campaign.recorded_command import is_hidden, is_script, is_secret
+from logbook_agent.campaign.run_request import is_hidden, is_script, is_secret
 from logbook_agent.findings.cases import facts_of
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.run import Env, Row, Run

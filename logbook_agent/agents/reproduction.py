@@ -14,15 +14,18 @@ from pathlib import Path
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
 from logbook_agent.campaign.checkouts import Tree, in_trees, placed_in
-from logbook_agent.campaign.recorded_command import (
+from logbook_agent.campaign.run_request import (
+    RunRequest,
     as_made,
     check_secrets,
     in_repository,
     invocation_of,
     is_secret,
+    own_plans,
+    prepared,
     run_named,
+    setup_command,
 )
-from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared, setup_command
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.record import SETUP, Record
 from logbook_agent.model.run import Run
@@ -30,7 +33,7 @@ from logbook_agent.running.execution import Shown
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, work_of
 from logbook_agent.running.provenance.software import relevant_env
-from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_of
+from logbook_agent.running.provenance.worktrees import bring, checkout_of
 from logbook_agent.running.reading import read_left
 from logbook_agent.running.worker.perform import code_now, facts_now, perform
 from logbook_agent.running.worker.work import Workplace
@@ -89,10 +92,10 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
             if request.on is not None:
                 raise _Missing(f"it ran on {request.on}, and is made again on this machine alone")
             codes = {_NAME: code}
-            checkout, [tree] = stack.enter_context(in_trees(space, request, "reproduce", codes, display, book))
+            [tree] = stack.enter_context(in_trees(space, request, "reproduce", codes, display, book))
             for file in run.inputs:
-                _bring_input(file.path, checkout, tree)
-            placed = placed_in(space, request, checkout, tree, is_set_up=setup is not None)
+                _bring_input(file.path, tree)
+            placed = placed_in(space, request, tree, is_set_up=setup is not None)
             command = prepared(space, placed, is_built=setup is not None)
             check_secrets(f"{run.entry}/{run.run}", setup or "")
             first = own_plans(space, SETUP, setup_command(setup), dataclasses.replace(placed, entry_id=run.entry))
@@ -135,10 +138,11 @@ def _made(tree: Tree, name: str) -> Folder:
     return Folder(above / name, above)
 
 
-def _bring_input(name: str, checkout: Checkout, tree: Tree) -> None:
+def _bring_input(name: str, tree: Tree) -> None:
     """Bring an input that git does not track into the tree. Its digest tells later what it was."""
-    source, target = (checkout.top / checkout.inside / name).resolve(), Path(os.path.normpath(tree.folder / name))
-    is_inside = source.is_relative_to(checkout.top.resolve()) and target.is_relative_to(tree.top)
+    top, target = tree.checkout.top, Path(os.path.normpath(tree.folder / name))
+    source = (top / tree.checkout.inside / name).resolve()
+    is_inside = source.is_relative_to(top.resolve()) and target.is_relative_to(tree.top)
     if is_inside and source.exists() and not target.exists():
         with contextlib.suppress(OSError):
             bring(source, target)

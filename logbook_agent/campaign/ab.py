@@ -6,9 +6,9 @@ import contextlib
 import dataclasses
 import os
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from logbook_agent.campaign.ab_axis import Sides
 from logbook_agent.campaign.ab_question import asked_entry
 from logbook_agent.campaign.ab_request import AbRequest, as_run, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
@@ -16,14 +16,12 @@ from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.entry_claim import check_free
 from logbook_agent.campaign.pair_judge import stated_in
 from logbook_agent.campaign.pairs import AbResult, Pairs
-from logbook_agent.campaign.series import RunSeries, begun
-from logbook_agent.campaign.sides import AbCase, Sides
+from logbook_agent.campaign.series import begun
 from logbook_agent.findings.advice import ab_afresh, ab_again
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.order import Display, RunPlan
+from logbook_agent.running.order import Display
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -102,27 +100,14 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
         if known is None and series.entry.comparison is not None and request.codes is not None:
             # One commit has several names: those of the entry.
             axis = dataclasses.replace(axis, values=series.entry.comparison.question.values)
-        cases = sides.cases or (AbCase(commands=sides.commands, config=request.run.config),)
-        pairs = Pairs(series, request, axis, cases)
+        pairs = Pairs(series, request, axis, sides.cases)
         # Of a question that is settled nothing is made.
         setup, teardown = ((), ()) if pairs.is_over else (sides.setup, sides.teardown)
         try:
             # Each folder, so that it is known in which of them it fails.
-            failed = [run for plans in setup if (run := _own(series, plans)) is not None]
+            failed = [run for plans in setup if (run := series.own(plans, shown=True)) is not None]
             return pairs.not_prepared(failed[0]) if failed else pairs.carry_out()
         finally:
             with contextlib.suppress(CodeChanged):
                 for plans in teardown:
-                    _own(series, plans)
-
-
-def _own(series: RunSeries, plans: Sequence[RunPlan]) -> Run | None:
-    """The first command of setup or teardown in a folder that ended badly, after they were made."""
-    orders = (dataclasses.replace(plan, entry_id=series.entry.id) for plan in plans)
-    return series.own((_shown(order), order) for order in orders)
-
-
-def _shown(order: RunPlan) -> str:
-    """`setup on base: cd ... && make`."""
-    label, env = order.command.label or "", {name: text for name, text in order.command.env.items() if name != "PATH"}
-    return f"{label.replace(': ', ' on ')}: {order.command.shown(env)}"
+                    series.own(plans, shown=True)

@@ -1,16 +1,20 @@
-"""The tested axis of an A/B: its values as typed, and the command of each."""
+"""The sides of an A/B: the values of its axis as typed, the command of each, and what is known of their code."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.model.comparison import Evaluator
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
-from logbook_agent.text.commands.axis_words import ANY, flag_places, has_place
+from logbook_agent.running.order import RunPlan
+from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.git import CodeFacts
+from logbook_agent.text.commands.axis_words import ANY, flag_places, with_place
 from logbook_agent.text.lists import axis_option, parse_list
 from logbook_agent.text.shell_words import command_line
 
@@ -87,28 +91,26 @@ def parse_axis(text: str) -> AbAxis:
     """`NAME=V,V` or `env:NAME=V,V`; a value with a comma stands in quotation marks. Raises UsageError for anything that
     names no two values."""
     name, separator, rest = text.partition("=")
-    variable = name.removeprefix(_ENV) if name.startswith(_ENV) else None
-    pattern, word = (_NAME, name) if variable is None else (_VARIABLE, variable)
-    if not separator or not pattern.fullmatch(word):
+    axis = axis_of(name, ())
+    if not separator or not (_NAME if axis.variable is None else _VARIABLE).fullmatch(axis.variable or name):
         raise UsageError(
             f"--axis {text!r} is not NAME=VALUE,VALUE",
             cause="the = is missing, or the name is not valid",
             hint="--axis quant_mode=none,int8, or of a variable: --axis env:XLA_FLAGS=A,B",
         )
     try:
-        values = parse_list(rest)
+        axis = axis_of(name, parse_list(rest))
     except ValueError as error:
         raise UsageError(
             f"--axis {text!r} cannot be read",
             cause=str(error),
             hint=f"""quote each value that has a comma: --axis '{name}="16,4","8,4"'""",
         ) from None
-    axis = axis_of(name, values)
-    wrong = next((v for v in values if not v or (v != NO_FLAG and axis.key(v) == canonical(None))), None)
-    what = "one value" if len(values) < 2 else "a value twice" if len({*axis.keys}) < len(values) else ""
-    if wrong is not None and variable is None:
-        what = f"{wrong!r}, which is not a value" if wrong else "an empty value"
-    if what:
+    values = axis.values
+    wrong = [v for v in values if not v or (v != NO_FLAG and axis.key(v) == canonical(None))]
+    wrong = wrong if axis.variable is None else []
+    if wrong or len({*axis.keys}) < max(2, len(values)):
+        what = f"{wrong[0]!r}, which is not a value" if wrong else "one value, or one twice"
         raise UsageError(
             f"--axis {text!r} has {what}",
             cause="an A/B compares two values or more, the first of them the base; each is a word of the command, or"
@@ -131,29 +133,29 @@ def placed(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -
             hint=f"leave --config {axis.name} out",
         )
     words = tuple(command)
-    if words and axis.variable is None and not has_place(words, axis.name):
-        words = _with_flag_placed(axis, words)
+    if words and axis.variable is None:
+        found = with_place(words, axis.name, None)
+        if found is None:
+            raise _no_place(axis, words)
+        words = found
     if NO_FLAG in axis.values:
         axis.words(words, NO_FLAG)
     return words
 
 
-def _with_flag_placed(axis: AbAxis, command: tuple[str, ...]) -> tuple[str, ...]:
-    found = flag_places(command, axis.name)
-    if len(found) == 1:
-        at, word = found[0]
-        return (*command[:at], word, *command[at + 1 :])
-    if found:
-        raise UsageError(
-            f"the command sets {axis.name} {len(found)} times",
+def _no_place(axis: AbAxis, command: Sequence[str]) -> UsageError:
+    """That a command has no one place for the value of an axis."""
+    if times := len(flag_places(command, axis.name)):
+        return UsageError(
+            f"the command sets {axis.name} {times} times",
             cause=f"only one of them can take the values of --axis {axis.name}",
             hint=f"write {ANY} in place of the value that changes",
         )
     flag = f"--{axis.name.replace('_', '-')}"
-    raise UsageError(
+    return UsageError(
         f"the command has no place for the value of {axis.name}",
         cause=f"it has neither a flag of that name nor {ANY}, so every run would be the same",
-        hint=f"logbook ab {axis.option} -- {command_line([*command, flag, ANY])}",
+        hint=f"end the command with that flag: -- {command_line([*command, flag, ANY])}",
     )
 
 
@@ -165,3 +167,38 @@ def described(axis: AbAxis) -> str:
     """A title for an A/B that nobody has named."""
     base, *others = axis.values
     return f"{DEFAULT_TITLE}{axis.name}: {base or 'empty'} against {' and '.join(v or 'empty' for v in others)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbCase:
+    """What is run for each side: `commands` and the `configs` beside the axis, in the order of the sides. `name` tells
+    it from other cases."""
+
+    commands: tuple[Command, ...]
+    configs: tuple[Mapping[str, Scalar], ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The `cases` of an A/B, in the order of the `axis`; `argv` has the place of the value, and `guard` sees that the
+    code stays as it is. `code` is what is known of it, by side, and `branches` those that hold it; `lines` say which
+    code each side is. `setup` and `teardown` have the commands of each folder. `needs`: files beside the code that git
+    does not hold. `in_process`: they are functions of this process."""
+
+    axis: AbAxis
+    argv: Sequence[str]
+    cases: tuple[AbCase, ...]
+    guard: CodeGuard = field(default_factory=CodeGuard)
+    code: Mapping[str, CodeFacts] = field(default_factory=dict)
+    branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    setup: tuple[tuple[RunPlan, ...], ...] = ()
+    teardown: tuple[tuple[RunPlan, ...], ...] = ()
+    lines: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    in_process: bool = False
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """Those of the first case."""
+        return self.cases[0].commands

@@ -4,22 +4,19 @@ again."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from logbook_agent.campaign.ab_axis import AbAxis, described
+from logbook_agent.campaign.ab_axis import AbAxis, Sides, described
 from logbook_agent.campaign.ab_request import AbRequest, check_pairs
-from logbook_agent.campaign.recorded_command import OPTIONS
-from logbook_agent.campaign.sides import Sides
+from logbook_agent.campaign.run_request import OPTIONS
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
-from logbook_agent.entries.judging import check_gates, with_gates
-from logbook_agent.findings.comparison.conditions import plain_words
+from logbook_agent.entries.judging import check_gates
+from logbook_agent.findings.comparison.conditions import asks, codes_of
 from logbook_agent.findings.read import read
-from logbook_agent.model.code import Code
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.comparison import (
-    CODE_AXIS,
     MINIMUM_EFFECT,
     Comparison,
     Design,
@@ -31,14 +28,11 @@ from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import digest
-from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.running.run_budget import check_budget
+from logbook_agent.running.order import Display, check_budget
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, place_of
-from logbook_agent.text.commands.axis_words import ANY
 from logbook_agent.text.redaction.plain import redacted
 
 
@@ -81,8 +75,10 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
     )
     # Of two that begin at once, one makes it for both.
     with book.lock():
-        before = _asked_before(workspace, book, asked) if not request.new else None
-        if before is None or before.comparison is None:
+        before = _asked_before(workspace, book, asked)
+        if request.new and before is not None:
+            display.progress(f"{before.id} asks the same of the same code")
+        if request.new or before is None or before.comparison is None:
             return _new_entry(workspace, book, request, sides, asked)
         pairs = {(run.part.copy, run.part.pair) for run in book.runs(before.id) if run.part is not None}
         check_pairs(before, before.comparison, request, len(pairs))
@@ -98,17 +94,13 @@ def _new_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Side
     if sides.lines:
         prose = replace(prose, fields=("Code=" + "\n".join(sides.lines), *prose.fields))
     # What the code has beside a commit is written into the logbook.
-    asked = replace(asked, code=_kept(workspace, book, sides.code))
+    files, redactor = book.files.below(book.topic), workspace.redactor
+    kept = {side: keep_code(facts, files=files, redactor=redactor) for side, facts in sides.code.items()}
     check_budget(workspace, book)
     prose = with_relations(book, prose)
     check_required(workspace, prose, request.run.label)
     draft = draft_entry(workspace, prose, title=prose.title or described(sides.axis))
-    return create_entry(workspace, book, replace(draft, comparison=asked))
-
-
-def _kept(workspace: Workspace, book: Book, code: Mapping[str, CodeFacts]) -> dict[str, Code]:
-    files = book.files.below(book.topic)
-    return {side: keep_code(facts, files=files, redactor=workspace.redactor) for side, facts in code.items()}
+    return create_entry(workspace, book, replace(draft, comparison=replace(asked, code=kept)))
 
 
 def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invocation:
@@ -131,33 +123,13 @@ def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoc
 # -- more of it ----------------------------------------------------------------------------------------
 
 
-def with_judging(book: Book, entry: Entry, request: AbRequest) -> Entry:
-    """The entry with the gates and free labels of the request beside its own."""
-    return book.change_entry(entry.id, lambda now: with_gates(now, request.gates, request.free))
+def restated(book: Book, entry_id: str, change: Callable[[Comparison], Comparison]) -> Entry:
+    """The entry, written with its comparison changed."""
 
+    def changed(now: Entry) -> Entry:
+        return now if now.comparison is None else replace(now, comparison=change(now.comparison))
 
-def with_pairs(book: Book, entry: Entry, budget_pairs: int) -> Entry:
-    """The entry, written with so many pairs in its design."""
-
-    def change(now: Entry) -> Entry:
-        if now.comparison is None:
-            return now
-        design = replace(now.comparison.design, budget_pairs=budget_pairs)
-        return replace(now, comparison=replace(now.comparison, design=design))
-
-    return book.change_entry(entry.id, change)
-
-
-def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> None:
-    """Keep a setup after which a pair was made, so that later pairs have it, too."""
-
-    def change(now: Entry) -> Entry:
-        if now.comparison is None or now.comparison.run is None:
-            return now
-        run = replace(now.comparison.run, setup=redacted(setup, workspace.redactor))
-        return replace(now, comparison=replace(now.comparison, run=run))
-
-    book.change_entry(entry.id, change)
+    return book.change_entry(entry_id, changed)
 
 
 # -- typed again ---------------------------------------------------------------------------------------
@@ -165,15 +137,10 @@ def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> No
 
 def _asked_before(workspace: Workspace, book: Book, asked: Comparison) -> Entry | None:
     """The latest entry that asks the same of the same code; None where there is none."""
-    entries = map(book.entry, read(workspace, book).comparisons.asking(asked.question.axis))
-    return next(
-        (
-            e
-            for e in entries
-            if e.comparison is not None and not is_withdrawn(e.state) and _is_same(e.comparison, asked)
-        ),
-        None,
-    )
+    for entry in map(book.entry, read(workspace, book).comparisons.asking(asked.question.axis)):
+        if entry.comparison is not None and not is_withdrawn(entry.state) and _is_same(entry.comparison, asked):
+            return entry
+    return None
 
 
 def _is_same(one: Comparison, other: Comparison) -> bool:
@@ -181,22 +148,5 @@ def _is_same(one: Comparison, other: Comparison) -> bool:
     the same, too."""
     if one.run is None or other.run is None or one.evaluator != other.evaluator:
         return False
-    axis, is_built_alike = one.question.axis, other.run.setup in (None, one.run.setup)
-    return is_built_alike and _question(one) == _question(other) and _asked(one.run, axis) == _asked(other.run, axis)
-
-
-def _question(one: Comparison) -> object:
-    """The question with its code. Where code is compared, any file tells two sides apart, and their names do not
-    matter."""
-    question, is_axis = one.question, one.question.axis == CODE_AXIS
-    codes = [one.code[side] for side in question.values if side in one.code]
-    marks = [code.identity if is_axis else code.mark for code in codes]
-    if is_axis:
-        question = replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
-    return question, marks
-
-
-def _asked(run: Invocation, axis: str) -> object:
-    # How often, how long and where are no part of the question.
-    how = (run.shell, run.env, run.config, run.on, run.read, run.cwd, run.values, sorted(run.inputs), run.in_process)
-    return how, [word.replace(f"{{{axis}}}", ANY) for word in plain_words(run.argv)]
+    is_built_alike = other.run.setup in (None, one.run.setup)
+    return is_built_alike and asks(one) == asks(other) and codes_of(one) == codes_of(other)

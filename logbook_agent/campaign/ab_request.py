@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis, axis_of
-from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
-from logbook_agent.campaign.run_request import RunRequest, check_count
+from logbook_agent.campaign.run_request import RunRequest, as_made, check_count, check_secrets, invocation_of, run_named
 from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.comparison import (
@@ -28,7 +27,6 @@ from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.axis_words import with_place
-from logbook_agent.text.shell_words import command_line
 
 NONE = "none"
 """What is given as the evaluator where each side has its own."""
@@ -138,11 +136,15 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
         raise UsageError(f"{entry.id} is not an A/B", cause="it states no comparison", hint=f"logbook show {entry.id}")
     check_pairs(entry, stated, request)
     check_gates(book.record(entry.id), request.gates)
-    run, question = stated.run, stated.question
-    if run is None or run.in_process:
+    return _with_question(workspace, request, entry, stated.question, _command(entry, stated.run)), stated
+
+
+def _command(entry: Entry, run: Invocation | None) -> Invocation:
+    """How the runs of an entry are made. Raises UsageError where they are no commands, or those of a recipe."""
+    if run is None or run.in_process or not run.argv:
         hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"
         raise UsageError(f"{entry.id} states no command", cause="what made its pairs goes on with it", hint=hint)
-    return _with_question(workspace, request, entry, question, run), stated
+    return run
 
 
 def _with_question(
@@ -212,25 +214,14 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     entry = book.entry(book.resolve(entry_id))
     stated = entry.comparison
     if stated is not None and stated.run is not None and not number:
-        found = stated.run
-        check_command(entry, found)
-        request = _as_asked(workspace, request, entry, stated, found)
+        request = _as_asked(workspace, request, entry, stated, _command(entry, stated.run))
     else:
         check_sides(request)
         number = str(book.run_named(entry.id, number)) if number else ""
         found = _with_place(request, run_named(book.record(entry.id), number))
-        check_command(entry, found)
-        request = _as_made(workspace, request, found, reference)
+        request = _as_made(workspace, request, _command(entry, found), reference)
     judged = with_gates(entry, request.gates, request.free)
     return dataclasses.replace(request, gates=judged.gates, free=judged.free)
-
-
-def check_command(entry: Entry, run: Invocation) -> None:
-    """Raises UsageError where runs were no commands."""
-    if run.in_process or not run.argv:
-        raise UsageError(
-            f"{entry.id} states no command", cause="its runs are no commands", hint=f"logbook show {entry.id}"
-        )
 
 
 def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
@@ -260,11 +251,5 @@ def _with_place(request: AbRequest, run: Run) -> Invocation:
     if request.axis is None or request.axis.variable is not None:
         return found
     value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
-    argv = with_place(found.argv, axis, value)
-    if argv is None:
-        raise UsageError(
-            f"the command of {request.like} has no one place for {axis}",
-            cause=f"it is {command_line(found.argv)}",
-            hint=f"type it, with {{axis}} in place of the value: logbook ab {request.axis.option} -- COMMAND",
-        )
-    return dataclasses.replace(found, argv=argv)
+    # Where it has no one place, that is said once the command is made.
+    return dataclasses.replace(found, argv=with_place(found.argv, axis, value) or found.argv)

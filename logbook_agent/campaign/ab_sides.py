@@ -7,28 +7,26 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from logbook_agent.campaign.ab_axis import AbAxis, placed
-from logbook_agent.campaign.ab_request import NONE, AbRequest
+from logbook_agent.campaign.ab_axis import AbAxis, AbCase, Sides, placed
+from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
-from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
-from logbook_agent.campaign.evaluator import shared_evaluator
+from logbook_agent.campaign.code_labels import labels_of, shared_evaluator
 from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared, setup_command
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.campaign.sides import AbCase, Sides
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison
-from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import CommandNotFound, LogbookError, UsageError
 from logbook_agent.model.record import SETUP, TEARDOWN
+from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
+from logbook_agent.text.shell_words import assignments
 
 _SHOWN = 3
 # Of one length, which is part of what a program meets: its path.
@@ -42,19 +40,16 @@ def sides_of(
     request: AbRequest,
     display: Display,
     stated: Comparison | None,
-    trees: tuple[Checkout, list[Tree]] | None = None,
+    trees: list[Tree] | None = None,
 ) -> Iterator[Sides]:
     """The sides that are asked for, while their folders are there; those of an entry with the code that it `stated`,
     in place where that is the code that is there; codes in their `trees`, where they are checked out. Raises UsageError
     where it cannot be had, and StoreError where git cannot check it out."""
     # In trees that others have checked out, a program that is missing is a run that fails.
-    of = _SidesOf(workspace, book, request, display, is_built=_is_set_up(request) or trees is not None)
+    is_built, afresh = _is_set_up(request) or trees is not None, ab_afresh(request.run.entry_id or "", new=False)
+    of = _SidesOf(workspace, book, request, display, afresh, is_built=is_built)
     with of.folders:
         yield of.values(stated) if request.codes is None else of.codes(request.codes, stated, trees)
-
-
-class SameCode(UsageError):
-    """Raised where the codes that are to be compared are the same."""
 
 
 @contextlib.contextmanager
@@ -62,41 +57,51 @@ def sides_of_runs(
     series: RunSeries, runs: Sequence[RunRequest], recorded: Code | None, afresh: str, *, is_built: bool
 ) -> Iterator[Sides]:
     """Whole runs as sides, while their folder is there: with the code that was `recorded`, as in `sides_of`."""
-    of = _SidesOf(series.workspace, series.book, AbRequest(run=runs[0]), series.display, is_built=is_built)
+    of = _SidesOf(series.workspace, series.book, AbRequest(run=runs[0]), series.display, afresh, is_built=is_built)
     with of.folders:
-        yield of.in_folder(AbAxis(name=CASE_AXIS, values=("base", "other")), runs, recorded, (), afresh)
+        yield of.in_folder(AbAxis(name=CASE_AXIS, values=("base", "other")), runs, recorded, ())
 
 
 class _SidesOf:
-    """Makes the sides of a request. The checkouts in which they run are there as long as `folders` are held."""
+    """Makes the sides of a request. The checkouts in which they run are there as long as `folders` are held. `afresh`
+    asks the same of the code as it is now."""
 
     def __init__(
-        self, workspace: Workspace, book: Book, request: AbRequest, display: Display, *, is_built: bool
+        self, workspace: Workspace, book: Book, request: AbRequest, display: Display, afresh: str, *, is_built: bool
     ) -> None:
         self._workspace, self._book, self._request, self._display = workspace, book, request, display
-        self._is_built = is_built
+        self._afresh, self._is_built = afresh, is_built
         self.folders = contextlib.ExitStack()
 
-    def _made(self, axis: AbAxis, runs: Sequence[RunRequest], trees: Sequence[Tree] = ()) -> Sides:
-        """The sides of an axis whose runs are asked for one by one, with what prepares their folders."""
-        commands = tuple(prepared(self._workspace, run, is_built=self._is_built) for run in runs)
-        looks = looks_at(self._workspace, self._book.root, commands)
+    def _made(self, axis: AbAxis, cases: Sequence[Sequence[RunRequest]], trees: Sequence[Tree] = ()) -> Sides:
+        """The sides of an axis, of each case a run for each, with their one code and what prepares their folders."""
+        made, asked, runs = [], self._request, cases[0]
+        for case in cases:
+            commands = tuple(prepared(self._workspace, run, is_built=self._is_built) for run in case)
+            name = assignments(case[0].config) if len(cases) > 1 else ""
+            made.append(AbCase(commands=commands, configs=tuple(run.config for run in case), name=name))
+        looks = looks_at(self._workspace, self._book.root, made[0].commands)
+        guard = CodeGuard(looks, {tree.folder: tree.name for tree in trees})
         # What prepares a folder is the same for each value.
         plain = [{name: text for name, text in run.env.items() if name != axis.variable} for run in runs]
         folders = {run.cwd: dataclasses.replace(run, env=env) for run, env in zip(runs, plain, strict=True)}
-        asked, names = self._request, {str(tree.folder): tree.name for tree in trees if len(trees) > 1}
+        names = {str(tree.folder): tree.name for tree in trees if len(trees) > 1}
         own = {SETUP: (*asked.prepare, *setup_command(asked.setup)), TEARDOWN: asked.teardown}
+        _check_here(self._workspace, asked.run.on, any(own.values()))
         setup, teardown = (
             tuple(
-                own_plans(self._workspace, label, made, run, names.get(run.cwd or "", "")) for run in folders.values()
+                own_plans(self._workspace, label, of, run, folder=names.get(run.cwd or "", ""))
+                for run in folders.values()
             )
-            for label, made in own.items()
+            for label, of in own.items()
         )
+        facts = guard.facts(made[0].commands[0])
         return Sides(
             axis=axis,
-            argv=self._request.run.argv,
-            commands=commands,
-            guard=CodeGuard(looks, {tree.folder: tree.name for tree in trees}),
+            argv=asked.run.argv,
+            cases=tuple(made),
+            guard=guard,
+            code={axis.keys[0]: facts} if facts is not None else {},
             setup=setup,
             teardown=teardown,
         )
@@ -115,145 +120,100 @@ class _SidesOf:
         ]
         recorded = stated.code.get(stated.question.base) if stated is not None else None
         needs = stated.run.needs if stated is not None and stated.run is not None else ()
-        sides = self.in_folder(axis, runs, recorded, needs, ab_afresh(run.entry_id or "", new=False))
-        return dataclasses.replace(sides, argv=argv)
+        return dataclasses.replace(self.in_folder(axis, runs, recorded, needs), argv=argv)
 
-    def _trees(self, option: str, codes: Mapping[str, str | Code], *afresh: str) -> tuple[Checkout, list[Tree]]:
-        run = self._request.run
-        return self.folders.enter_context(
-            in_trees(self._workspace, run, option, codes, self._display, self._book, *afresh)
-        )
+    def _trees(self, option: str, codes: Mapping[str, str | Code]) -> list[Tree]:
+        space, run = self._workspace, self._request.run
+        return self.folders.enter_context(in_trees(space, run, option, codes, self._display, self._book, self._afresh))
 
-    def in_folder(
-        self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code | None, needs: Sequence[str], afresh: str
-    ) -> Sides:
+    def in_folder(self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code | None, needs: Sequence[str]) -> Sides:
         """Sides of one code: in place, or in a checkout of the code as it is, or as it was `recorded`, with files that
         it `needs`."""
-        run, here = self._request.run, None
+        here = None
         try:
-            here = self._of_one_code(axis, runs)
+            here = self._made(axis, [runs])
         except LogbookError:
             # Its program or its folder may be gone here, and be in the recorded code.
             if recorded is None or recorded.commit is None:
                 raise
         if recorded is not None and (here is None or _has_changed(recorded, here)):
-            return self._as_recorded(axis, runs, recorded, needs, afresh)
+            return self._as_recorded(axis, runs, recorded, needs)
         if here is None:
             raise AssertionError("no sides")
         code = here.code.get(axis.keys[0])
         found = beside(self._workspace, here.commands[0], code) if code is not None else ()
-        if run.frozen:
-            checkout, [tree] = self._trees("--frozen", {"copy": WORK})
-            here = self._of_one_code(axis, [placed_in(self._workspace, one, checkout, tree) for one in runs], [tree])
+        if self._request.run.frozen:
+            [tree] = self._trees("--frozen", {"copy": WORK})
+            here = self._made(axis, [[placed_in(self._workspace, run, tree) for run in runs]], [tree])
         return dataclasses.replace(here, needs=found)
 
-    def _of_one_code(self, axis: AbAxis, runs: Sequence[RunRequest], trees: Sequence[Tree] = ()) -> Sides:
-        sides = self._made(axis, runs, trees)
-        facts = sides.guard.facts(sides.commands[0]) if sides.guard is not None else None
-        return dataclasses.replace(sides, code={axis.keys[0]: facts} if facts is not None else {})
-
-    def _as_recorded(
-        self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code, needs: Sequence[str], afresh: str
-    ) -> Sides:
+    def _as_recorded(self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code, needs: Sequence[str]) -> Sides:
         """The sides in a checkout of the code that was recorded. Raises UsageError where that cannot be had, or where
         files are not there that were, and no setup makes them."""
-        entry_id = self._request.run.entry_id or ""
         folder = self._workspace.cwd / (self._request.run.cwd or ".")
         if repository_of(folder) is None:
-            raise UsageError(
-                f"the code of {entry_id} has changed, and nothing has it as it was",
-                cause=f"{folder} is in no git repository",
-                hint=f"to ask the same of the code as it is now: {afresh}",
-            )
-        checkout, [tree] = self._trees("--id", {"copy": recorded}, afresh)
+            raise self._lost(f"the code has changed, and {folder} is in no git repository, which has it as it was")
+        [tree] = self._trees("--id", {"copy": recorded})
         lacks = [name for name in needs if not (tree.top / name).exists()]
         if lacks and self._request.setup is None:
-            again = ab_more(entry_id, self._request.max_pairs)
+            again = ab_more(self._request.run.entry_id or "", self._request.max_pairs)
             raise UsageError(
                 f"the code has changed, and a checkout of {tree.commit[:9]} lacks {listed(lacks, _SHOWN)}",
                 cause="git does not hold them: a build made them, or they are data",
                 hint=f"{again} --setup 'COMMAND THAT MAKES THEM'",
             )
-        sides = self._of_one_code(axis, [placed_in(self._workspace, run, checkout, tree) for run in runs], [tree])
+        sides = self._made(axis, [[placed_in(self._workspace, run, tree) for run in runs]], [tree])
         if _has_changed(recorded, sides):
-            raise UsageError(
-                f"the code of {entry_id} cannot be brought back as it was",
-                cause="its record differs from it: a secret in its changes was replaced, a file lies outside of the"
-                " repository, or git changes files when it checks them out",
-                hint=f"to ask the same of the code as it is now: {afresh}",
+            raise self._lost(
+                "its record differs from it: a secret in its changes was replaced, a file lies outside of the"
+                " repository, or git changes files when it checks them out"
             )
         return dataclasses.replace(sides, code={})
 
+    def _lost(self, cause: str) -> UsageError:
+        return UsageError(
+            f"the code of {self._request.run.entry_id or 'the comparison'} cannot be brought back as it was",
+            cause=cause,
+            hint=f"to ask the same of the code as it is now: {self._afresh}",
+        )
+
     # -- codes -----------------------------------------------------------------------------------------
 
-    def codes(
-        self, codes: tuple[str, str], stated: Comparison | None, at: tuple[Checkout, list[Tree]] | None = None
-    ) -> Sides:
+    def codes(self, codes: tuple[str, str], stated: Comparison | None, at: list[Tree] | None) -> Sides:
         """Both codes, each in a checkout; those that are stated as they were recorded. Their labels are such as
         `main@3f2a9c01d` and `WORK+a1b2c3d`. Raises UsageError where one is no commit, or both are the same code."""
-        run = self._request.run
         recorded = [stated.code[side] for side in stated.question.values] if stated is not None else codes
-        checkout, trees = at or self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
-        evaluator = shared_evaluator(checkout, self._request, [tree.top for tree in trees], stated)
+        trees = at or self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
+        checkout, evaluator = trees[0].checkout, shared_evaluator(trees, self._request, stated)
         is_set_up = _is_set_up(self._request)
         cases = [
-            [placed_in(self._workspace, one, checkout, tree, is_set_up=is_set_up) for tree in trees]
-            for one in self._request.cases or (run,)
+            [placed_in(self._workspace, one, tree, is_set_up=is_set_up) for tree in trees]
+            for one in self._request.cases or (self._request.run,)
         ]
         try:
-            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), cases[0], trees)
+            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), cases, trees)
         except CommandNotFound as error:
             error.hint = "if a build makes it, have it made in each checkout: add --setup 'COMMAND'"
             raise
-        guard = sides.guard
-        facts = [(guard.facts(command) if guard is not None else None) or CodeFacts() for command in sides.commands]
-        commits = [tree.commit for tree in trees]
-        differed = listed([one.path for one in evaluator if one.differed])
-        labels = stated.question.values if stated is not None else self._labels(checkout, commits, facts, differed)
-        branches = [
-            checkout.branch() if code == WORK else checkout.branches_at(commit)
-            for code, commit in zip(codes, commits, strict=True)
-        ]
-        # A commit differs from its checkout where the evaluator of the base was brought in.
-        changed = [
-            bool(one.code.dirty) and label.startswith(f"{WORK}+") for label, one in zip(labels, facts, strict=True)
-        ]
+        facts = [sides.guard.facts(command) or CodeFacts() for command in sides.commands]
+        if stated is not None:
+            labels = stated.question.values
+        else:
+            identities, differed = [one.code.identity for one in facts], [one.path for one in evaluator if one.differed]
+            labels = labels_of(self._book, self._request, trees, identities, listed(differed), self._display)
+        branches, lines = {}, []
+        for code, tree, label, one in zip(codes, trees, labels, facts, strict=True):
+            branches[label] = checkout.branch() if code == WORK else checkout.branches_at(tree.commit)
+            # A commit differs from its checkout where the evaluator of the base was brought in.
+            is_changed = bool(one.code.dirty) and label.startswith(f"{WORK}+")
+            line = f"- {label}: `{tree.commit}` {checkout.subject_of(tree.commit)}".rstrip()
+            lines.append(line + ", with changes" * is_changed)
         return dataclasses.replace(
             sides,
             axis=AbAxis(name=CODE_AXIS, values=labels, evaluator=evaluator),
-            cases=tuple(
-                AbCase(
-                    commands=tuple(prepared(self._workspace, one, is_built=self._is_built) for one in runs),
-                    config=runs[0].config,
-                )
-                for runs in cases
-            ),
             code=dict(zip(labels, facts, strict=True)),
-            branches=dict(zip(labels, branches, strict=True)),
-            lines=tuple(
-                f"- {label}: `{commit}` {checkout.subject_of(commit)}".rstrip() + ", with changes" * is_changed
-                for label, commit, is_changed in zip(labels, commits, changed, strict=True)
-            ),
-        )
-
-    def _labels(
-        self, checkout: Checkout, commits: Sequence[str], facts: Sequence[CodeFacts], differed: str
-    ) -> tuple[str, ...]:
-        """What both codes are called, with what is noteworthy about them. Raises UsageError where they are the same.
-        `differed`: files that measure them, and were not the same."""
-        like, codes = like_of(self._book, self._request), self._request.codes or ("", "")
-        _check_differ(self._request, facts, differed, like)
-        if differed:
-            self._display.progress(
-                f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
-            )
-        if self._request.names is not None:
-            return self._request.names
-        known = named_before(like, self._request)
-        say_moved(checkout, codes, known, like.id if like is not None else "", self._display)
-        return tuple(
-            label_of(checkout, code, commit, one.code.identity, known)
-            for code, commit, one in zip(codes, commits, facts, strict=True)
+            branches=branches,
+            lines=tuple(lines),
         )
 
 
@@ -261,18 +221,16 @@ def _is_set_up(request: AbRequest) -> bool:
     return request.setup is not None or bool(request.prepare)
 
 
+def _check_here(workspace: Workspace, on: str | None, is_prepared: bool) -> None:
+    """Raises UsageError where a folder of this machine is prepared, and the runs are made elsewhere."""
+    if is_prepared and executor_named_by(workspace, on) is not None:
+        raise UsageError(
+            f"--setup and --on {on} cannot be used together",
+            cause=f"what a setup builds in a folder of this machine does not come along to {on}",
+            hint="build in the command itself: --shell -- 'make -s && ./prog {axis}'",
+        )
+
+
 def _has_changed(recorded: Code, sides: Sides) -> bool:
     now = sides.code.get(sides.axis.keys[0])
     return now is not None and recorded.mark not in (None, now.code.mark)
-
-
-def _check_differ(request: AbRequest, facts: Sequence[CodeFacts], differed: str, like: Entry | None) -> None:
-    """Raises UsageError where two codes are the same. `differed`: files that measure them, and do not count."""
-    codes = request.codes or ("", "")
-    if facts[0].code.identity == facts[1].code.identity is not None:
-        raise SameCode(
-            f"{codes[0]} and {codes[1]} are the same code"
-            + (f" but for {differed}, which measures them" if differed else ""),
-            cause="they have the same files outside of the logbooks, documents left out",
-            hint="--evaluator none measures each with its own" if differed else other_code(like, request),
-        )

@@ -24,8 +24,8 @@ from logbook_agent.running.executors.table import executor_named_by, named
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.running.provenance.inputs import input_file
-from logbook_agent.running.provenance.software import imported_from
+from logbook_agent.running.provenance.named_files import input_file
+from logbook_agent.running.provenance.software import imported_from, is_python
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
@@ -50,14 +50,14 @@ _CACHES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """A version of the code: its commit, its working tree `top`, and the folder in there in which its commands run.
-    `environment`: where its virtual environment may be."""
+    """A version of the code: its commit, its working tree `top`, and the folder in there in which its commands run; it
+    was made from a `checkout`, in which the command was typed."""
 
+    checkout: Checkout
     name: str
     commit: str
     top: Path
     folder: Path
-    environment: Path
 
 
 @contextlib.contextmanager
@@ -71,7 +71,7 @@ def side_by_side(checkout: Checkout, commits: Mapping[str, str], display: Displa
             folder = stack.enter_context(checkout.worktree(above / name, commit))
             # A folder that this commit does not have: its commands say so.
             place = folder if folder.is_dir() else above / name
-            trees.append(Tree(name=name, commit=commit, top=above / name, folder=place, environment=place / ".venv"))
+            trees.append(Tree(checkout=checkout, name=name, commit=commit, top=above / name, folder=place))
         yield trees
 
 
@@ -84,7 +84,7 @@ def in_trees(
     display: Display,
     book: Book | None = None,
     afresh: str = "git log --oneline lists the commits that can be compared",
-) -> Iterator[tuple[Checkout, list[Tree]]]:
+) -> Iterator[list[Tree]]:
     """Codes by the names of their trees, side by side: commits, the working tree, or codes as the `book` recorded them.
     Raises UsageError where one is no commit, or cannot be had any more: then `afresh` asks the same of the code as it
     is now. Raises StoreError where git cannot check one out."""
@@ -95,7 +95,7 @@ def in_trees(
     with side_by_side(checkout, commits, display) as trees:
         for code, tree in zip(codes.values(), trees, strict=True):
             if isinstance(code, Code):
-                if book is not None and (missing := _missing(book, code, checkout, tree)) is not None:
+                if book is not None and (missing := _missing(book, code, tree)) is not None:
                     raise UsageError(
                         f"the code {tree.commit[:COMMIT_CHARS]} cannot be brought back: {missing}",
                         cause="it ran with changes that no commit holds",
@@ -110,14 +110,14 @@ def in_trees(
                     cause="the command runs in the folder of the checkout in which it was typed",
                     hint="cd into a folder that both have",
                 )
-        yield checkout, trees
+        yield trees
 
 
 @contextlib.contextmanager
 def frozen(workspace: Workspace, run: RunRequest, display: Display) -> Iterator[RunRequest]:
     """What is asked for, in a checkout of the code as it is now, which is there as long as this."""
-    with in_trees(workspace, run, "--frozen", {"copy": WORK}, display) as (checkout, [tree]):
-        yield dataclasses.replace(placed_in(workspace, run, checkout, tree), frozen=False)
+    with in_trees(workspace, run, "--frozen", {"copy": WORK}, display) as [tree]:
+        yield dataclasses.replace(placed_in(workspace, run, tree), frozen=False)
 
 
 def _check_synced(workspace: Workspace, option: str, on: str | None) -> None:
@@ -155,20 +155,24 @@ def _commit(checkout: Checkout, code: str | Code, afresh: str) -> str:
 # -- a command in a checkout ---------------------------------------------------------------------------
 
 
-def placed_in(
-    workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree, *, is_set_up: bool = False
-) -> RunRequest:
+def placed_in(workspace: Workspace, run: RunRequest, tree: Tree, *, is_set_up: bool = False) -> RunRequest:
     """A command that was typed in a checkout, as it runs in a tree of another commit. Where the tree is brought to
     another machine, paths in there begin at the folder of the command. Where it `is_set_up`, a virtual environment that
     its setup makes comes first on the path."""
+
+    checkout = tree.checkout
 
     def moved(text: str) -> str:
         there = _in_tree(text, checkout.top, tree.top)
         return there if run.on is None else there.replace(str(tree.top), os.path.relpath(tree.top, tree.folder))
 
     words = [moved(word) for word in run.argv]
-    if words and not run.shell and run.on is None and "/" in words[0]:
-        words[0] = _program(words[0], checkout, tree)
+    if not run.shell and run.on is None:
+        starts = [at == 0 or is_python(word) for at, word in enumerate(run.argv)]
+        words = [
+            _program(word, tree) if "/" in word and is_started else word
+            for word, is_started in zip(words, starts, strict=True)
+        ]
     env = {name: moved(value) for name, value in run.env.items()}
     # Python looks first in the folders that PYTHONPATH names, or that are installed as editable packages.
     environ = {**workspace.environ, **run.env}
@@ -177,18 +181,19 @@ def placed_in(
     paths = [moved(path) for path in (*map(str, installed), *given)]
     env |= {_PYTHON_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths != given else {}
     if is_set_up:
-        env["PATH"] = f"{tree.environment / 'bin'}{os.pathsep}{environ.get('PATH', os.defpath)}"
+        env["PATH"] = f"{tree.folder / '.venv' / 'bin'}{os.pathsep}{environ.get('PATH', os.defpath)}"
     return dataclasses.replace(run, argv=words, env=env, cwd=str(tree.folder))
 
 
-def _program(word: str, checkout: Checkout, tree: Tree) -> str:
+def _program(word: str, tree: Tree) -> str:
     """A program as it is started in a tree. That of an environment is the user's own, .venv/bin/python, and so is one
     that lies elsewhere; what was built from other code is never taken for that of a tree which lacks it."""
-    own = checkout.top / checkout.inside / word
-    if own.is_relative_to(tree.top) or not own.is_relative_to(checkout.top):
+    top = tree.checkout.top
+    own = top / tree.checkout.inside / word
+    if own.is_relative_to(tree.top) or not own.is_relative_to(top):
         return word
-    there = tree.top / own.relative_to(checkout.top)
-    is_elsewhere = own.exists() and not Path(os.path.realpath(own)).is_relative_to(os.path.realpath(checkout.top))
+    there = tree.top / own.relative_to(top)
+    is_elsewhere = own.exists() and not Path(os.path.realpath(own)).is_relative_to(os.path.realpath(top))
     if not there.exists() and (is_elsewhere or any((own.parent.parent / name).exists() for name in _ENVIRONMENTS)):
         return str(own)
     return str(there) if word.startswith("/") else word
@@ -211,24 +216,24 @@ def _in_tree(text: str, top: Path, tree: Path) -> str:
 # -- code as it was recorded ---------------------------------------------------------------------------
 
 
-def _missing(book: Book, code: Code, checkout: Checkout, tree: Tree) -> str | None:
+def _missing(book: Book, code: Code, tree: Tree) -> str | None:
     """Bring the diff and the untracked files of a recorded code into a working tree of its commit; what is missing of
     them first."""
     if code.diff_kept is not None:
         try:
             book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
-            checkout.apply(tree.top, book.folder / code.diff_kept)
+            tree.checkout.apply(tree.top, book.folder / code.diff_kept)
         except LogbookError as error:
             return f"diff {code.diff_kept}: {error.said}"
     elif code.diff_sha256 is not None:
         return f"the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept"
-    lost = next((file for file in code.untracked if not _is_brought(book, file, checkout, tree)), None)
+    lost = next((file for file in code.untracked if not _is_brought(book, file, tree)), None)
     if lost is None:
         return None
     return f"untracked file {lost.path}: neither kept in the logbook nor here with the digest {short(lost.sha256)}"
 
 
-def _is_brought(book: Book, file: UntrackedFile, checkout: Checkout, tree: Tree) -> bool:
+def _is_brought(book: Book, file: UntrackedFile, tree: Tree) -> bool:
     """Bring an untracked file into the tree, from the logbook or from here. One outside of the repository stays where
     it is, and must be what it was."""
     path = Path(file.path)
@@ -237,7 +242,8 @@ def _is_brought(book: Book, file: UntrackedFile, checkout: Checkout, tree: Tree)
             return input_file(path.name, path).sha256 == file.sha256
         return False
     kept = [(book.folder / file.kept, book.files)] if file.kept is not None else []
-    for source, files in (*kept, (checkout.top / path, Folder(checkout.top))):
+    top = tree.checkout.top
+    for source, files in (*kept, (top / path, Folder(top))):
         try:
             content = files.read(source, limit=_MOST_BYTES)
         except StoreError:

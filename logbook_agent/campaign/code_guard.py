@@ -33,7 +33,7 @@ class CodeGuard:
     """The code of commands as it was when this was made. `trees` are the names of checkouts by their folders: nobody
     edits there, so a run may add files to its own one, as builds do, and changes no other file of any."""
 
-    def __init__(self, looks: Iterable[CodeLook], trees: Mapping[Path, str] = MappingProxyType({})) -> None:
+    def __init__(self, looks: Iterable[CodeLook] = (), trees: Mapping[Path, str] = MappingProxyType({})) -> None:
         self._first = {(look.cwd, tuple(look.argv)): look.facts() for look in looks}
         self._trees = trees
         # As they were after the last run in their folder.
@@ -46,22 +46,17 @@ class CodeGuard:
     def check(self, command: Command, *, is_setup: bool = False) -> None:
         """Raises CodeChanged where the code is not as it was any more, after a run of a command, or its setup."""
         changed = self._changes(command)
-        if changed and is_setup:
-            raise CodeChanged(
-                f"the setup changed the code: {changed}",
-                cause="the code of a comparison is recorded before its setup, and all of its runs must use it",
-                hint=(
-                    "commit what it makes" if self._trees else "type the command again: the code may stay as it is now"
-                )
-                + "; files that it always changes belong to outputs, in the table [code] of logbook.toml",
-            )
-        if changed:
-            hint = "with --frozen, the runs are made in a copy of the code, which you can edit meanwhile"
-            raise CodeChanged(
-                f"the code changed: {changed}",
-                cause="all runs of a comparison must use the same code",
-                hint=OUTSIDE if self._trees else hint,
-            )
+        if not changed:
+            return
+        what, cause = "the code changed", "all runs of a comparison must use the same code"
+        hint = "with --frozen, the runs are made in a copy of the code, which you can edit meanwhile"
+        hint = OUTSIDE if self._trees else hint
+        if is_setup:
+            what = "the setup changed the code"
+            cause = "the code of a comparison is recorded before its setup, and all of its runs must use it"
+            hint = "commit what it makes" if self._trees else "type the command again: the code may stay as it is now"
+            hint += "; files that it always changes belong to outputs, in the table [code] of logbook.toml"
+        raise CodeChanged(f"{what}: {changed}", cause=cause, hint=hint)
 
     def _changes(self, command: Command) -> str:
         """The files of code that are not as they were, in words: `lib.sh`, `lib.sh of base`."""

@@ -16,9 +16,9 @@ from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import GOING, Record, UnfinishedRun
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
-from logbook_agent.running.endings import ask_to_end, terminate
-from logbook_agent.running.executors.collection import collected
+from logbook_agent.running.execution import ask_to_end, terminate
 from logbook_agent.running.executors.dispatch import log_piece
+from logbook_agent.running.executors.intake import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import going_runs, is_open, open_series

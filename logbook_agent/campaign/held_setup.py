@@ -8,7 +8,7 @@ import select
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.run import Run
-from logbook_agent.running.endings import ask_to_end
+from logbook_agent.running.execution import ask_to_end
 from logbook_agent.running.executors.dispatch import attend, log_piece
 from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.launch.signals import StopRequests

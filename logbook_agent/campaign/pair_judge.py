@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.findings.advice import (
-    Continuation,
-    ab_afresh,
-    ab_more,
-    go_on,
-    is_apart,
-    second_sitting,
-    sweep_more,
-)
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings import advice
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
@@ -26,10 +18,9 @@ from logbook_agent.model.comparison import BLOCK_PAIRS, MOST_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
-from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.running.run_budget import check_budget
+from logbook_agent.running.order import check_budget
 from logbook_agent.text.phrases import counted, listed
 
 # So many findings are shown in a line of progress, and so many problems of the output.
@@ -50,8 +41,7 @@ class Stop(StrEnum):
     NOT_COMPARABLE = "not-comparable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairsEnd:
+class PairsEnd(NamedTuple):
     """Why no further pair is made, and that in words."""
 
     stop: Stop
@@ -86,15 +76,12 @@ class PairJudge:
         self.pairs += 1
         self._durations_s.append(took_s)
 
-    def failure(self, run: Run, side: str) -> str | None:
-        """How a run of a side failed where that ends the comparison, else None. A side that breaks a gate leaves the
-        others; the base, and the only other side, leave none."""
+    def is_end(self, run: Run, side: str) -> bool:
+        """Whether a run of a side failed so that it ends the comparison. A side that breaks a gate leaves the others;
+        the base, and the only other side, leave none."""
         [seen] = self._book.statuses([run])
-        broken, question = fails(seen.run), self.stated.question
-        ends_all = side == question.base or len(question.sides) == 1
-        if seen.state == "finished" or not (ends_all or fails(run) is not None or broken is None):
-            return None
-        return f"{seen.state}{_code(run)}{f', {broken}' if broken is not None else ''}"
+        ends_all = side == self.stated.question.base or len(self.stated.question.sides) == 1
+        return seen.state != "finished" and (ends_all or fails(run) is not None or fails(seen.run) is None)
 
     def _settled(self, answer: Answer) -> PairsEnd | None:
         """Why to stop after a block, or before the first pair: no further pair settles anything. Of a comparison that
@@ -102,32 +89,28 @@ class PairJudge:
         made = self.pairs - self.before
         if self.is_fixed or (made and self.pairs % BLOCK_PAIRS):
             return None
-        if any(f.lacks_pairs for f in answer.goals):
-            if self.pairs < MOST_PAIRS:
-                return None
-            needs = next(words.to_settle(answer, f) for f in answer.goals if f.lacks_pairs)
-            return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open after {self.pairs} pairs: it needs {needs}")
+        lacks_pairs = any(f.lacks_pairs for f in answer.goals)
+        if lacks_pairs and self.pairs < MOST_PAIRS:
+            return None
         # Settled by pairs that were made now, not by those before.
-        is_new = any(f.judged > f.pairs - made for f in answer.goals)
-        may_replicate = is_apart(answer, self._series.workspace.now()) and any(
-            f.is_replicated is None for f in answer.goals
-        )
+        is_new = lacks_pairs or any(f.judged > f.pairs - made for f in answer.goals)
+        is_apart_now = advice.is_apart(answer, self._series.workspace.now())
+        may_replicate = is_apart_now and any(f.is_replicated is None for f in answer.goals)
         is_more_asked = not made and self._request.run.entry_id is not None and self._request.max_pairs is not None
         if not is_new and (may_replicate or is_more_asked):
             return None
-        said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
-        if said:
-            return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open: it needs {said}")
+        if needs := next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), ""):
+            return PairsEnd(Stop.OPEN, f"the answer stays open: it needs {needs}")
         if not made:
-            return PairsEnd(stop=Stop.SETTLED, why=f"no pair was made: {self._what_adds(answer)}")
+            return PairsEnd(Stop.SETTLED, f"no pair was made: {self._what_adds(answer)}")
         borne_out = f"; {answer.confidence} ({'; '.join(answer.reasons)})" if answer.sittings > 1 else ""
-        return PairsEnd(stop=Stop.SETTLED, why=f"settled{borne_out}")
+        return PairsEnd(Stop.SETTLED, f"settled{borne_out}")
 
     def _spent(self, answer: Answer) -> PairsEnd | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
         if self.pairs >= self.budget:
             more = "" if answer.is_settled or self.is_fixed else self._to_continue(answer)
-            return PairsEnd(stop=Stop.PAIRS, why=f"{counted(self.pairs - self.before, 'pair')} made{more}")
+            return PairsEnd(Stop.PAIRS, f"{counted(self.pairs - self.before, 'pair')} made{more}")
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
             return None
@@ -135,14 +118,14 @@ class PairJudge:
             return None
         more = "" if answer.is_settled else self._to_continue(answer)
         why = f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
-        return PairsEnd(stop=Stop.TIME, why=why)
+        return PairsEnd(Stop.TIME, why)
 
     def _nothing(self) -> PairsEnd:
         """Why no pair counts, with what was wrong with the output."""
         found, why = self.answer, ["nothing was measured"]
         if found is not None:
             of_findings = (reason for f in found.findings for reason in f.left_out)
-            why = [*words.failures(found), *found.left_out, *of_findings, *why]
+            why = [*answer_lines.failures(found), *found.left_out, *of_findings, *why]
         runs = self._book.runs(self._id)
         reported = sorted({name for run in runs for row in run.rows for name in (*row.metrics, *row.observations)})
         asked = self.stated.question.metrics
@@ -151,7 +134,7 @@ class PairJudge:
             why = [f"{lacking} {listed(reported, _SHOWN)}"]
         problems = dict.fromkeys(str(p) for run in runs for p in run.problems if p.grade != "noted")
         text = "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
-        return PairsEnd(stop=Stop.NOT_COMPARABLE, why=text)
+        return PairsEnd(Stop.NOT_COMPARABLE, text)
 
     @property
     def is_fixed(self) -> bool:
@@ -177,10 +160,10 @@ class PairJudge:
         """What would add to an answer that is settled, with the command."""
         if answer.confidence != "exploratory":
             return "it is replicated, so further pairs change nothing"
-        if is_apart(answer, self._series.workspace.now()):
+        if advice.is_apart(answer, self._series.workspace.now()):
             return "pairs made now are of a second sitting, which can replicate the answer"
         run = self.stated.run
-        way = "" if run is None or run.in_process else f": {second_sitting(answer, self.stated)}"
+        way = "" if run is None or run.in_process else f": {advice.second_sitting(answer, self.stated)}"
         return f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"
 
     def line(self) -> str:
@@ -196,7 +179,7 @@ class PairJudge:
             shown.append(f"needs {words.more_pairs(last)}")
         return f"{self._id}, pair {self.pairs} of {self._budget_text}: {'; '.join(shown)}"
 
-    def failed(self, run: Run, which: str, how: str = "", *, lacks: Sequence[str] = ()) -> str:
+    def failed(self, run: Run, which: str, lacks: Sequence[str] = ()) -> str:
         """Which run failed and how, its last lines of stderr, and the command that continues. `lacks`: what its
         checkout has not, and git does not hold."""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
@@ -209,33 +192,33 @@ class PairJudge:
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
             what = f"git does not hold {found}, and the checkout lacks it"
             is_by_id = self._request.run.entry_id is not None
-            built = ab_more(self._id) if is_by_id else ab_afresh(self._id, new=False)
+            built = advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False)
             more = [f"{what}; if the command needs it: {built} --setup 'COMMAND THAT MAKES IT'", *more]
-        how = how or f"{run_state(run, self._book.stage)}{_code(run)}"
+        [seen] = self._book.statuses([run])
+        code = f"exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+        how = ", ".join(filter(None, [seen.state, code, str(fails(seen.run) or "")]))
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""
-        if self._series.is_interrupted and self.answer is not None and self.answer.is_settled:
-            return f"interrupted after {counted(self.pairs, 'pair')}; the question is settled"
-        again = self.way().command or (ab_more(self._id) if self.stated.run is not None else "")
+        again = self.way().command or (advice.ab_more(self._id) if self.stated.run is not None else "")
         return self._series.rest(self.pairs, self._budget_text, again, what="pairs")
 
-    def way(self) -> Continuation:
+    def way(self) -> advice.Continuation:
         """How to go on, as far as would settle it; nothing for `ci`, which measures afresh."""
         run, answer = self.stated.run, self._comparisons.answer_with(self._book.record(self._id))
         if run is not None and run.in_process:
-            return Continuation(command="ab(book, ...) with the same functions")
+            return advice.Continuation(command="ab(book, ...) with the same functions")
         if answer is None or (run is None and not self._is_sweep):
-            return Continuation()
+            return advice.Continuation()
         if self._is_sweep and self.pairs < self.budget:
-            return Continuation(command=sweep_more(self._id))
-        return go_on(self._book, answer)
+            return advice.Continuation(command=advice.sweep_more(self._id))
+        return advice.go_on(self._book, answer)
 
     def _to_continue(self, answer: Answer) -> str:
         """What goes on; what the answer needs, where no practical number of pairs would do."""
         goals = answer.goals
-        if all(not words.is_practical(f) for f in goals if f.lacks_pairs):
+        if all(not f.is_practical for f in goals if f.lacks_pairs):
             return f"; it needs {next((words.to_settle(answer, f) for f in goals if not f.is_settled), '')}"
         try:
             check_budget(self._series.workspace, self._book)
@@ -253,10 +236,6 @@ class PairJudge:
     def _budget_text(self) -> str:
         """`6`, or `at most 20`."""
         return f"{'' if self.is_fixed else 'at most '}{self.budget}"
-
-
-def _code(run: Run) -> str:
-    return f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
 
 
 def stated_in(entry: Entry) -> Comparison:

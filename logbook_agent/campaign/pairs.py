@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
-from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_question import copy_of, with_judging, with_pairs, with_setup
+from logbook_agent.campaign.ab_axis import AbAxis, AbCase
+from logbook_agent.campaign.ab_question import copy_of, restated
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.campaign.sides import AbCase
-from logbook_agent.findings.comparison import words
+from logbook_agent.entries.judging import with_gates
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Part
 from logbook_agent.model.record import SETUP, is_own, run_state
@@ -24,7 +24,7 @@ from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.execution import executor_of_commands
 from logbook_agent.running.order import RunPlan
 from logbook_agent.text.phrases import counted
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.times import stamp
 
 _CUT = timedelta(minutes=1)
@@ -36,7 +36,6 @@ class AbResult:
     entry."""
 
     series: RunSeries
-    stated: Comparison
     answer: Answer | None
     pairs: int
     stop: Stop
@@ -49,24 +48,25 @@ class AbResult:
         return self.series.exit_status or int(self.stop in (Stop.FAILED, Stop.NOT_COMPARABLE, Stop.CODE_CHANGED))
 
     def data(self) -> dict[str, object]:
+        stated = stated_in(self.series.entry)
         return {
             "id": self.series.entry.id,
             "title": self.series.entry.title,
             "exit_status": self.exit_status,
-            "axis": self.stated.question.axis,
-            "values": list(self.stated.question.values),
+            "axis": stated.question.axis,
+            "values": list(stated.question.values),
             "pairs": self.pairs,
-            "design": asdict(self.stated.design),
+            "design": asdict(stated.design),
             "ran": len(self.series.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
-            "answer": words.data(self.answer) if self.answer is not None else None,
+            "answer": answer_lines.data(self.answer) if self.answer is not None else None,
             "view": str(self.series.book.view_path),
         }
 
     def text(self) -> str:
         """The answer in sentences; why it ended comes first."""
         lines = [f"{self.series.entry.id}: {counted(self.pairs, 'pair')}; stopped: {self.why}"]
-        return "\n".join([*lines, *(words.end_lines(self.answer) if self.answer is not None else ())])
+        return "\n".join([*lines, *(answer_lines.end_lines(self.answer) if self.answer is not None else ())])
 
 
 class Pairs:
@@ -75,30 +75,30 @@ class Pairs:
 
     def __init__(self, series: RunSeries, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
         self._series, self._book, self._request, self._axis = series, series.book, request, axis
-        # A single case needs no name: its command says what it is.
-        self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
-        self._stated = stated_in(series.entry)
+        self._cases = {case.name: case for case in cases}
         self._made = self._standing()
         here = copy_of(series.workspace)
         self._copy = here if self._stated.design.copy not in ("", here) else ""
         pairs = len(self._whole())
         budget = self._budget(pairs)
-        series.entry = self._entry = with_judging(series.book, series.entry, request)
+        series.entry = self._book.change_entry(
+            series.entry.id, lambda now: with_gates(now, request.gates, request.free)
+        )
         self._judge = PairJudge(series, request, pairs=pairs, budget=budget)
         self._ended = self._judge.look()
         self._part = Part(pair=0, side="")  # what the last order is for
 
-    def _standing(self) -> set[Part | None]:
+    @property
+    def _stated(self) -> Comparison:
+        return stated_in(self._series.entry)
+
+    def _standing(self) -> set[Part]:
         """The parts that need not be made again. Of a pair that was cut, what is left counts for a minute: its runs
         are to meet one machine."""
-        ended = {run.part: run.ended for run in self._book.runs(self._series.entry.id) if self._is_part(run)}
-        since = stamp(self._series.workspace.now() - _CUT)
-        return {
-            part
-            for part, at in ended.items()
-            if part is not None
-            and ((at or "") > since or all(replace(part, side=side) in ended for side in self._stated.question.values))
-        }
+        runs = filter(self._is_part, self._book.runs(self._series.entry.id))
+        ended = {run.part: run.ended or "" for run in runs if run.part is not None}
+        since, sides = stamp(self._series.workspace.now() - _CUT), self._stated.question.values
+        return {p for p, at in ended.items() if at > since or all(replace(p, side=side) in ended for side in sides)}
 
     @property
     def is_over(self) -> bool:
@@ -107,35 +107,33 @@ class Pairs:
 
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the comparison."""
-        first, judge = len(self._series.runs), self._judge
-        self._show(judge.settled_before())
+        self._show(self._judge.settled_before())
         try:
             for _, run in self._series.each(self._units(), together=self._is_together):
-                self._made |= {run.part} if self._is_part(run) else set()
+                self._made |= {run.part} if run.part is not None and self._is_part(run) else set()
                 self._part = run.part or self._part
-                if self._ended is None and (how := judge.failure(run, self._part.side)) is not None:
-                    self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(run, how))
+                if self._ended is None and self._judge.is_end(run, self._part.side):
+                    self._ended = PairsEnd(Stop.FAILED, self._failed(run))
         except CodeChanged as error:
             self._leave_out(error.message)
-            self._ended = PairsEnd(stop=Stop.CODE_CHANGED, why=f"{error.message}; {error.hint}")
-        if self._ended is None and (self._series.is_interrupted or self._series.refused is not None):
-            self._ended = PairsEnd(stop=Stop.INTERRUPTED, why=judge.rest())
+            self._ended = PairsEnd(Stop.CODE_CHANGED, f"{error.message}; {error.hint}")
+        if self._ended is None and self._series.is_stopped():
+            self._ended = PairsEnd(Stop.INTERRUPTED, self._judge.rest())
         if self._ended is None:
             # One that was lost, or never started, ends it as a failure does.
-            self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(self._series.runs[first:][-1]))
+            self._ended = PairsEnd(Stop.FAILED, self._failed(self._series.runs[-1]))
         if self._ended.stop is Stop.NOT_COMPARABLE:
             self._series.workspace.warnings.append(self._ended.why)
         return self._result(self._ended)
 
     def not_prepared(self, run: Run) -> AbResult:
         """The result where a command of setup failed, and nothing was measured."""
-        return self._result(PairsEnd(stop=Stop.FAILED, why=self._judge.failed(run, SETUP)))
+        return self._result(PairsEnd(Stop.FAILED, self._judge.failed(run, SETUP)))
 
     def _result(self, ended: PairsEnd) -> AbResult:
         self._judge.look()
         return AbResult(
             series=self._series,
-            stated=self._stated,
             answer=self._judge.answer,
             pairs=self._judge.pairs,
             stop=ended.stop,
@@ -148,8 +146,8 @@ class Pairs:
         """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
         self._made = self._standing()  # a setup may have taken a while
         if self._ended is None:
-            self._entry = with_pairs(self._book, self._entry, self._judge.budget)
-            self._stated = stated_in(self._entry)
+            design = replace(self._stated.design, budget_pairs=self._judge.budget)
+            self._series.entry = restated(self._book, self._series.entry.id, lambda now: replace(now, design=design))
         for number in range(self._request.run.discard):
             if self._ended is None:
                 yield self._orders(self._parts_of(self._copy, number + 1), discarded=True)
@@ -163,10 +161,10 @@ class Pairs:
                 self._show(self._judge.line())
 
     def _keep_setup(self) -> None:
-        run, setup = self._stated.run, self._request.setup
+        run, setup = self._stated.run, redacted(self._request.setup, self._series.workspace.redactor)
         if run is not None and setup not in (None, run.setup):
-            with_setup(self._series.workspace, self._book, self._entry, setup or "")
-            self._stated = replace(self._stated, run=replace(run, setup=setup))
+            kept = replace(run, setup=setup)
+            self._series.entry = restated(self._book, self._series.entry.id, lambda now: replace(now, run=kept))
 
     def _orders(self, parts: Sequence[Part], *, discarded: bool = False) -> Iterator[RunPlan]:
         for part in parts:
@@ -176,9 +174,11 @@ class Pairs:
             self._part = part
             self._show()
             case, at = self._cases[part.case], self._stated.question.values.index(part.side)
+            own = case.configs[at]
             yield replace(
-                self._request.run.plan(case.commands[at], self._entry.id),
-                config={**case.config, **(case.sides[at] if case.sides else self._axis.config(self._axis.values[at]))},
+                self._request.run.plan(case.commands[at], self._series.entry.id),
+                # Whole configs have the value of the axis already.
+                config={**own, **({} if self._series.entry.recipe else self._axis.config(self._axis.values[at]))},
                 part=None if discarded else part,
                 repeat=None if discarded else part.pair,
                 discarded=discarded,
@@ -196,7 +196,7 @@ class Pairs:
 
     def _whole(self) -> set[tuple[str, int]]:
         """The pairs that are whole, by the copy that began their block."""
-        begun = {(part.copy, part.pair) for part in self._made if part is not None}
+        begun = {(part.copy, part.pair) for part in self._made}
         return {pair for pair in begun if self._made.issuperset(self._parts_of(*pair))}
 
     def _next(self) -> tuple[str, int]:
@@ -225,17 +225,17 @@ class Pairs:
 
     def _leave_out(self, why: str) -> None:
         """Let no run of the pair that is being made count."""
-        for run in self._book.runs(self._entry.id):
+        for run in self._book.runs(self._series.entry.id):
             part = run.part if not run.discarded and not is_own(run) else None
             if part is not None and (part.copy, part.pair) == (self._part.copy, self._part.pair):
                 self._book.write_run(replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}"))))
 
     # -- what is said of it ----------------------------------------------------------------------------
 
-    def _failed(self, run: Run, how: str = "") -> str:
+    def _failed(self, run: Run) -> str:
         command = self._cases[self._part.case].commands[0]
         lacks = lacking(self._series.workspace, self._request.run, command)
-        return self._judge.failed(run, f"{self._axis.name}={self._part.side}", how, lacks=lacks)
+        return self._judge.failed(run, f"{self._axis.name}={self._part.side}", lacks)
 
     def _show(self, text: str = "") -> None:
         """Show a line, and how far the comparison is."""

@@ -101,24 +101,15 @@ class RecipeData:
 
     def _place(self, error: CodecError, scale: str | None) -> str:
         """File and line, as far as they can be told: of the scale or else the file that states most of the path."""
-        scales = [("scale", name) for name in reversed(scales_asked(self.data, scale))]
-        steps = [step[1:] if step[0] == "." else step[1:-1] for step in error.path]
-        at = [(part, above) for above in (*scales, ()) for part in self.parts]
-        part, above = max(at, key=lambda place: _depth(place[0].data, [*place[1], *steps]) - len(place[1]))
-        line = line_of(part.text, "".join([*(f".{step}" for step in above), *error.path]))
-        return f"{part.path.name}{f', line {line}' if line is not None and steps else ''}"
-
-
-def _depth(data: Any, steps: Sequence[str]) -> int:
-    """How many of the steps of a place there are."""
-    for depth, step in enumerate(steps):
-        if isinstance(data, dict) and step in data:
-            data = data[step]
-        elif isinstance(data, list) and step.isdecimal() and int(step) < len(data):
-            data = data[int(step)]
-        else:
-            return depth
-    return len(steps)
+        scales = [f".scale.{name}" for name in reversed(scales_asked(self.data, scale))]
+        found = [
+            (depth - above.count("."), part.path.name, line)
+            for above in (*scales, "")
+            for part in self.parts
+            for line, depth in [line_of(part.text, f"{above}{''.join(error.path)}")]
+        ]
+        _, name, line = max(found, key=lambda place: place[0])
+        return f"{name}{f', line {line}' if line is not None and error.path else ''}"
 
 
 def recipe_files(workspace: Workspace) -> list[RecipeFile]:

@@ -9,6 +9,7 @@ what comes next follows from the runs there are, one process at a time drives an
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,8 +23,7 @@ from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.endings import close_dead
-from logbook_agent.running.execution import make_runs, submit
+from logbook_agent.running.execution import close_dead, make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
@@ -121,17 +121,20 @@ class RunSeries:
                     return
                 first += len(unit)
 
-    def own(self, orders: Iterable[tuple[str, RunPlan]]) -> Run | None:
-        """Make the commands of setup or teardown, each after its line is shown, and return the first run that ended
-        badly. Of setup nothing follows that one, or a request to stop; teardown, whose orders are `always`, is made
-        whole."""
+    def own(self, orders: Iterable[RunPlan], *, shown: bool = False) -> Run | None:
+        """Make the commands of setup or teardown, after a line for each (`shown`: with the command), and return the
+        first run that ended badly. Of setup nothing follows that one, or a request to stop; teardown, whose orders are
+        `always`, is made whole."""
         bad: Run | None = None
-        for line, order in orders:
+        for planned in orders:
+            order, command = dataclasses.replace(planned, entry_id=self.entry.id), planned.command
             if order.always:
                 self.stops.take()
             elif bad is not None or self.is_stopped():
                 break
-            self.display.progress(line)
+            env = {name: text for name, text in command.env.items() if name != "PATH"}
+            line = f"{(command.label or '').replace(': ', ' on ')}: {command.shown(env)}"
+            self.display.progress(line if shown else command.label or "")
             ended = [run for _, run in self._made([order], is_own=True)] if order.until is None else self._held(order)
             if order.until is not None and not ended:
                 continue
@@ -194,7 +197,7 @@ class RunSeries:
     def _before(self, order: RunPlan) -> None:
         """What precedes every run: the view, and before the first a word about a busy machine, and what to do."""
         self._refresh_now_and_then()
-        if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace, self.book))])):
+        if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace))])):
             advice = _PAIRED if self.entry.comparison is not None else _ALONE
             self.display.progress(f"warning: this machine is busy ({busy}): {advice}")
 

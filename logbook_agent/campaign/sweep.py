@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from logbook_agent.campaign import sweep_entry
 from logbook_agent.campaign.ab_sides import sides_of_runs
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import Pairs
 from logbook_agent.campaign.recipes.expand import PlannedRun, SweepPlan, describe_run
+from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared
 from logbook_agent.campaign.series import RunSeries, begun
-from logbook_agent.campaign.sides import AbCase
-from logbook_agent.campaign.sweep_entry import (
-    SweepResult,
-    comparing,
-    measured_text,
-    new_entry,
-    row_problems,
-    sides_of,
-    state_comparison,
-    with_failed_row,
-    write_csv,
-)
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, Tally
+from logbook_agent.campaign.sweep_progress import Progress, Tally
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
     onward,
     prepare_sweep,
-    prepared_run,
-    request_of,
     requested,
+    sweep_of,
 )
 from logbook_agent.findings.advice import sweep_more, unreported
 from logbook_agent.findings.progress import remaining_s
@@ -42,51 +31,39 @@ from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN
 from logbook_agent.model.run import Run
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.executors.table import executor_named_by
-from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import prepare
-from logbook_agent.running.run_budget import check_budget
-from logbook_agent.store.book import Book
+from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import length
 
 
 def sweep(
     workspace: Workspace, request: SweepRequest, display: Display, *, tell: Callable[[str], None] | None = None
-) -> SweepResult:
+) -> sweep_entry.SweepResult:
     """Run the plan, or what is left of it. What is wrong with the plan, and does not keep it from being run, is passed
     to `tell` before anything runs, or becomes a warning."""
-    known = workspace.book(request.entry_id).names.ids
-    prepared = prepare_sweep(workspace, request, needs_logbook=True)
-    request, progress = prepared.request, prepared.progress
+    known = set(workspace.book(request.entry_id).names.ids)
+    checked = prepare_sweep(workspace, request, needs_logbook=True)
+    request, progress = checked.request, checked.progress
     workspace, book, plan = progress.workspace, progress.book, progress.plan
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
     commands = check_commands(workspace, request, plan)
-    for warning in prepared.warnings:
+    for warning in checked.warnings:
         (tell or workspace.warnings.append)(warning)
     # Who named the entry sees what it starts.
     for command in commands if request.entry_id is not None and progress.left else ():
         display.progress(f"{request.entry_id}: {command.shown()}")
 
     def found() -> Entry:
-        return progress.entry or _found_or_new(workspace, book, request, plan, known)
+        # Of two that begin at once, one makes it for both.
+        with book.lock():
+            is_alone = request.new or set(book.names.ids) == known
+            later = None if is_alone else prepare_sweep(workspace, request, needs_logbook=True).progress.entry
+            return progress.entry or later or sweep_entry.new_entry(workspace, book, request, plan)
 
     again = onward(workspace, request, book, "--new")
     with begun(workspace, book, found, display, another=again) as series:
         return _Sweep(series, plan, request).carry_out()
-
-
-def _found_or_new(
-    workspace: Workspace, book: Book, request: SweepRequest, plan: SweepPlan, known: Collection[str]
-) -> Entry:
-    """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
-    with book.lock():
-        if not request.new and set(book.names.ids) != set(known):
-            found = prepare_sweep(workspace, request, needs_logbook=True).progress.entry
-            if found is not None:
-                return found
-        check_budget(workspace, book)
-        return new_entry(workspace, book, request, plan)
 
 
 class _Sweep:
@@ -94,14 +71,14 @@ class _Sweep:
 
     def __init__(self, series: RunSeries, plan: SweepPlan, request: SweepRequest) -> None:
         self._series, self._workspace, self._book = series, series.workspace, series.book
-        self._plan, self._recipe = plan, plan.recipe
-        self._request = request
-        self._run = dataclasses.replace(request_of(self._recipe), entry_id=series.entry.id, keep=request.keep)
+        self._plan, self._recipe, self._request = plan, plan.recipe, request
+        # Executors make the runs as units, and those of setup.
+        self._executor = executor_named_by(series.workspace, request.on)
         # Why the comparison of the best case made no further pair, and what is wrong.
         self._stopped, self._problems = "", list[str]()
         self._took_s = list[float]()
 
-    def carry_out(self) -> SweepResult:
+    def carry_out(self) -> sweep_entry.SweepResult:
         """Make every run that is missing, and check the rows against the plan."""
         # The tool may have died between a run and the row of its failure.
         for runs in self._progress().made.values():
@@ -115,36 +92,39 @@ class _Sweep:
             return self._result()
         check_budget(self._workspace, self._book)
         try:
-            bad = self._series.own(self._own(SETUP, self._recipe.setup if progress.left else ()))
-            if not self._series.is_stopped():
-                if bad is None:
-                    self._measure(progress)
-                else:
-                    self._problems.append(f"{SETUP} failed, so nothing was measured: logbook show {entry_id}")
+            if self._own(SETUP, self._recipe.setup if progress.left else (), "failed, so nothing was measured"):
+                self._measure(progress)
         finally:
             # It comes whatever happened.
-            if self._series.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
-                self._problems.append(f"{TEARDOWN} failed: logbook show {entry_id}")
+            self._own(TEARDOWN, self._recipe.teardown, "failed")
             self._series.release()
         return self._result()
 
     def _progress(self) -> Progress:
         """What there is of the plan now."""
-        entry = self._series.entry
-        begun = EarlierSweep(entry=entry, runs=self._book.runs(entry.id))
+        begun = sweep_of(self._book, self._series.entry.id)
         return Progress(workspace=self._workspace, book=self._book, plan=self._plan, begun=begun)
+
+    def _own(self, label: str, commands: Sequence[PlannedCommand], failed: str, folder: Path | None = None) -> bool:
+        """Make setup or teardown, each command a run of the entry, and say whether its runs can follow."""
+        entry_id = self._series.entry.id
+        run = RunRequest(cwd=str(folder) if folder is not None else None, on=self._executor)
+        bad = self._series.own(own_plans(self._workspace, label, commands, run))
+        is_stopped = self._series.is_stopped()
+        if bad is not None and (label == TEARDOWN or not is_stopped):
+            self._problems.append(f"{label} {failed}: logbook show {entry_id}")
+        return bad is None and not is_stopped
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
         tally, todo = progress.tally, progress.todo
-        left = len(todo)
-        self._series.display.progress("", self._so_far(tally, left))
-        for planned, run in self._planned_runs(todo):
+        self._show(tally, len(todo))
+        for made, (planned, run) in enumerate(self._planned_runs(todo), start=1):
             self._took_s += [run.duration_s] if run.duration_s is not None else []
             [kept] = progress.judge([self._kept(run)])
             tally.add(planned.case, kept)
-            left -= 1
-            self._series.display.progress(self._line(tally, planned, kept, left), self._so_far(tally, left))
+            name = f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}"
+            self._show(tally, len(todo) - made, f"{name}: {sweep_entry.measured_text(tally, kept)}")
         progress = self._progress()
         # A case that was not measured may be the best.
         if not self._series.is_cut_off and not progress.todo and progress.to_compare:
@@ -154,7 +134,7 @@ class _Sweep:
         """Runs of the plan as they end. One after another, the sides of a pair are a unit of their own."""
         units = [todo] if self._request.parallel > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
         orders = (map(self._order, unit) for unit in units)
-        together = executor_named_by(self._workspace, self._request.on) is not None and self._plan.is_comparison
+        together = self._executor is not None and self._plan.is_comparison
         for place, run in self._series.each(orders, together=together, at_most=self._request.parallel):
             yield todo[place], run
 
@@ -163,120 +143,86 @@ class _Sweep:
         part = self._plan.part(planned.case, planned.repeat)
         return f"repeat {planned.repeat}" if part is None else f"pair {part.pair} {part.case}"
 
+    def _order(self, planned: PlannedRun) -> RunPlan:
+        """A run of the plan."""
+        part = self._plan.part(planned.case, planned.repeat)
+        run = self._asked(planned, planned.case.label)
+        command = prepared(self._workspace, run, is_built=bool(self._recipe.setup))
+        repeat = planned.repeat if part is not None or self._recipe.repeats > 1 else None
+        order = run.plan(command, self._series.entry.id)
+        return dataclasses.replace(order, repeat=repeat, part=part, pin=self._pin(planned))
+
+    def _asked(self, planned: PlannedRun, label: str | None) -> RunRequest:
+        """A run of the plan, as it is asked for in this entry."""
+        run = requested(self._plan, planned, self._request.on, label)
+        return dataclasses.replace(run, entry_id=self._series.entry.id, keep=self._request.keep)
+
     def _compare(self, progress: Progress) -> None:
         """Pairs of the best case and its base, until they are settled."""
         if progress.contenders is None:
             return
-        other, base = progress.contenders
+        planned = [self._plan.run(case, repeat=1, place=0) for case in reversed(progress.contenders)]
+        axis, shared = sweep_entry.sides_of(self._plan, *planned)
+        runs = [self._asked(one, COMPARISON) for one in planned]
+        request = dataclasses.replace(sweep_entry.comparing(self._recipe), run=runs[0])
         before = self._series.entry.comparison
-        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
-        axis, shared = sides_of(self._plan, *planned)
-        request = comparing(self._recipe, axis)
-        entry = self._series.entry = state_comparison(self._workspace, self._book, self._series.entry, request, axis)
-        self._series.display.progress(
-            " ".join(filter(None, ("comparing", axis.values[1], "with", axis.values[0], shared)))
-        )
+        self._series.entry = sweep_entry.state_comparison(self._series, request, axis)
+        self._series.display.progress(f"comparing {axis.values[1]} with {axis.values[0]} {shared}".rstrip())
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
-        request = dataclasses.replace(request, run=self._run, max_pairs=progress.to_compare // 2 if asked else None)
-        asked_of = (requested(self._recipe, one, self._request.on, COMPARISON) for one in planned)
-        runs = [dataclasses.replace(run, entry_id=entry.id) for run in asked_of]
+        request = dataclasses.replace(request, max_pairs=progress.to_compare // 2 if asked else None)
         recorded = next((run.code for run in progress.runs if run.label == COMPARISON and run.part is not None), None)
         afresh = onward(self._workspace, self._request, self._book, "--new")
         is_built = bool(self._recipe.setup)
         with sides_of_runs(self._series, runs, recorded, afresh, is_built=is_built) as sides:
             folder = sides.commands[0].cwd
-            if folder != self._workspace.cwd and not self._is_prepared(folder):
+            # A checkout; what the setup holds for all runs is there already.
+            setup = [command for command in self._recipe.setup if command.until is None]
+            if folder != self._workspace.cwd and not self._own(SETUP, setup, "failed in a checkout", folder):
                 return
             self._series.guard = sides.guard
-            result = Pairs(
-                self._series,
-                request,
-                axis,
-                [AbCase(commands=sides.commands, sides=tuple(one.config for one in planned), name=shared)],
-            ).carry_out()
+            case = dataclasses.replace(sides.cases[0], name=shared)
+            result = Pairs(self._series, request, axis, [case]).carry_out()
             self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._problems.append(f"the comparison stopped: {result.why}")
         else:
             self._stopped = result.why
 
-    def _is_prepared(self, folder: Path) -> bool:
-        """Whether the setup passed in the folder of a checkout; what it holds for all runs is there already."""
-        commands = [command for command in self._recipe.setup if command.until is None]
-        bad = self._series.own(self._own(SETUP, commands, folder))
-        if bad is not None:
-            self._problems.append(f"{SETUP} failed in a checkout: logbook show {self._series.entry.id}")
-        return bad is None
-
-    def _order(self, planned: PlannedRun) -> RunPlan:
-        """A run of the plan."""
-        part = self._plan.part(planned.case, planned.repeat)
-        command = prepared_run(self._workspace, self._plan, planned, self._request.on, planned.case.label)
-        return dataclasses.replace(
-            self._run.plan(command, self._series.entry.id),
-            repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
-            part=part,
-            config=dict(planned.config),
-            pin=self._pin(planned),
-        )
-
     def _kept(self, run: Run) -> Run:
         """The run with a row in any case."""
-        kept = with_failed_row(run)
+        kept = sweep_entry.with_failed_row(run)
         return run if kept is run else self._book.write_run(kept)
-
-    def _own(
-        self, label: str, commands: Sequence[PlannedCommand], folder: Path | None = None
-    ) -> Iterator[tuple[str, RunPlan]]:
-        """Setup or teardown, each command a run of the entry, with a name to be shown."""
-        cwd = str(folder) if folder is not None else None
-        on = executor_named_by(self._workspace, self._request.on)
-        for command in commands:
-            name = f"{label}: {command.label}" if command.label else label
-            ready = prepare(self._workspace, command.argv, cwd=cwd, on=on, shell=command.shell, label=name)
-            order = RunPlan(command=ready, entry_id=self._series.entry.id, config={}, until=command.until)
-            yield name, dataclasses.replace(order, always=label == TEARDOWN)
 
     # -- what is said of it ----------------------------------------------------------------------------
 
-    def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
-        """`[2/8] size=1 mode=new: tflops 10 TF/s; best so far 10 (size=1 mode=new); about 6 s left`."""
-        parts = [
-            f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {measured_text(tally, run)}"
-        ]
-        series = self._so_far(tally, left)
-        parts += [series.note] if series.note else []
-        parts += [f"about {length(series.left_s)} left"] if left and series.left_s is not None else []
-        return "; ".join(parts)
-
-    def _so_far(self, tally: Tally, left: int) -> SeriesProgress:
-        best, total = tally.best() if self._plan.confirm else None, len(self._plan)
-        return SeriesProgress(
-            made=total - left,
-            total=total,
-            what="runs",
-            left_s=remaining_s(left, sum(self._took_s) / len(self._took_s), self._request.parallel)
-            if self._took_s
-            else None,
-            note=best.text if best is not None else "",
+    def _show(self, tally: Tally, left: int, line: str = "") -> None:
+        """Show how far the plan is, after a line: `[2/8] size=1 mode=new: tflops 10 TF/s; best so far 10 (size=1
+        mode=new); about 6 s left`."""
+        best, took_s = tally.best() if self._plan.confirm else None, self._took_s
+        left_s = remaining_s(left, sum(took_s) / len(took_s), self._request.parallel) if took_s else None
+        note, total = best.text if best is not None else "", len(self._plan)
+        ends = [note, f"about {length(left_s)} left" if left and left_s is not None else ""]
+        self._series.display.progress(
+            "; ".join(filter(None, [line, *ends])) if line else "",
+            SeriesProgress(made=total - left, total=total, what="runs", left_s=left_s, note=note),
         )
 
-    def _result(self) -> SweepResult:
+    def _result(self) -> sweep_entry.SweepResult:
         progress, total, series = self._progress(), len(self._plan), self._series
-        rows, wrong = row_problems(progress)
+        rows, wrong = sweep_entry.row_problems(progress)
         left, entry_id = len(progress.todo), series.entry.id
         if left or series.is_cut_off:
             said = left or not (self._problems or self._request.retry_failed)
             wrong = [series.rest(total - left, total, sweep_more(entry_id))] if said else []
         record = self._book.record(entry_id)
         wrong += filter(None, [unreported(self._book.topic, record)])
-        return SweepResult(
+        return sweep_entry.SweepResult(
             series=series,
             progress=progress,
             rows=rows,
             answer=read(self._workspace, self._book).comparisons.answer_with(record),
             stopped=self._stopped,
-            csv=write_csv(self._book, entry_id, (run for runs in progress.made.values() for run in runs)),
+            csv=sweep_entry.write_csv(self._book, entry_id, (run for runs in progress.made.values() for run in runs)),
             problems=(*self._problems, *wrong, *progress.tally.problems()),
         )

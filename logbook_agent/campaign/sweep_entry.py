@@ -19,13 +19,14 @@ from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.words import data as answer_data
+from logbook_agent.findings.comparison.answer_lines import data as answer_data
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
 from logbook_agent.model.entry import Entry, Field, RecipeUse
 from logbook_agent.model.record import SETUP, TEARDOWN, has_failed, is_made, is_own
 from logbook_agent.model.run import Failure, Row, Run
 from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.running.order import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import SWEEP_CSV
 from logbook_agent.store.workspace import Workspace
@@ -35,6 +36,7 @@ from logbook_agent.text.phrases import counted
 
 def new_entry(workspace: Workspace, book: Book, request: SweepRequest, plan: SweepPlan) -> Entry:
     """The entry of a sweep says what the recipe asks; its rows will answer."""
+    check_budget(workspace, book)
     recipe, metric = plan.recipe, deciding(plan, book)
     texts = {
         "Question": recipe.question,
@@ -71,15 +73,13 @@ def _stated(workspace: Workspace, book: Book, plan: SweepPlan) -> Comparison | N
     if not plan.is_comparison or plan.recipe.compare is None:
         return None
     axis = AbAxis(name=plan.recipe.compare.axis, values=plan.values)
-    asked = comparing(plan.recipe, axis)
-    request = dataclasses.replace(asked, max_pairs=None, fixed=plan.recipe.repeats, seed=plan.seed)
+    request = dataclasses.replace(comparing(plan.recipe), max_pairs=None, fixed=plan.recipe.repeats, seed=plan.seed)
     return comparison_of(workspace, book.header, request, axis)
 
 
-def comparing(recipe: Recipe, axis: AbAxis) -> AbRequest:
+def comparing(recipe: Recipe) -> AbRequest:
     """What a recipe asks of an axis: the pairs of its best case."""
-    metrics = tuple(metric.name for metric in recipe.metrics)
-    return AbRequest(axis=axis, metrics=metrics, max_pairs=recipe.confirm)
+    return AbRequest(metrics=tuple(metric.name for metric in recipe.metrics), max_pairs=recipe.confirm)
 
 
 def sides_of(plan: SweepPlan, *sides: PlannedRun) -> tuple[AbAxis, str]:
@@ -95,15 +95,15 @@ def sides_of(plan: SweepPlan, *sides: PlannedRun) -> tuple[AbAxis, str]:
     return AbAxis(name=name, values=names), case
 
 
-def state_comparison(workspace: Workspace, book: Book, entry: Entry, request: AbRequest, axis: AbAxis) -> Entry:
+def state_comparison(series: RunSeries, request: AbRequest, axis: AbAxis) -> Entry:
     """The entry, written with the comparison of its best case with the base, unless it states that already."""
-    stated = comparison_of(workspace, book.header, request, axis)
+    stated = comparison_of(series.workspace, series.book.header, request, axis)
 
     def change(now: Entry) -> Entry:
         is_other = now.comparison is None or now.comparison.question.values != stated.question.values
         return dataclasses.replace(now, comparison=stated) if is_other else now
 
-    return book.change_entry(entry.id, change)
+    return series.book.change_entry(series.entry.id, change)
 
 
 # -- its result ---------------------------------------------------------------------------------------
@@ -179,24 +179,13 @@ class SweepResult:
             "failed": self.failed,
             "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in runs),
             "interrupted": self.interrupted,
-            "best": _best_data(best) if best is not None else None,
+            "best": dataclasses.asdict(best) if best is not None else None,
             "answer": answer_data(self.answer) if self.answer is not None else None,
             "stopped": self.stopped or None,
             "problems": list(self.problems),
             "csv": str(self.csv),
             "view": str(self.series.book.view_path),
         }
-
-
-def _best_data(best: Best) -> dict[str, object]:
-    return {
-        "case": best.case.key,
-        "label": best.label,
-        "metric": best.metric.name,
-        "unit": best.unit,
-        "value": best.value,
-        "runs": best.runs,
-    }
 
 
 def row_problems(progress: Progress) -> tuple[int, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,17 +36,12 @@ class EarlierSweep:
     """An entry that carries out a plan of a recipe."""
 
     entry: Entry
+    use: RecipeUse
     runs: tuple[Run, ...]
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
         return made_of_plan(self.runs)
-
-    @property
-    def use(self) -> RecipeUse:
-        if self.entry.recipe is None:
-            raise AssertionError(f"{self.entry.id} is not a sweep")
-        return self.entry.recipe
 
     @property
     def is_complete(self) -> bool:
@@ -182,9 +177,9 @@ class Best:
     """The best case by a metric: the median of its runs in the plan, of which `runs` have a value. That it is better
     than another case only a comparison says."""
 
-    case: PlannedCase
+    case: str
     label: str
-    metric: Metric
+    metric: str
     unit: str | None
     value: float
     runs: int
@@ -200,20 +195,14 @@ class Tally:
     def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
         self._plan, self.metric = plan, metric
         self._values: dict[str | None, dict[str, list[float]]] = {}
-        # The best case of each unit that is not a control.
-        self._best: dict[str | None, str] = {}
+        self._medians: dict[str | None, dict[str, float]] = {}
 
     def add(self, case: PlannedCase, run: Run) -> None:
         """Count what a run of a case measured."""
         for value, unit in self.measured(run):
-            values = self._values.setdefault(unit, {})
-            values.setdefault(case.key, []).append(value)
-            if case.is_control:
-                continue
-            able, best = [case.key], self._best.get(unit, case.key)
-            if best == case.key:  # its median may have fallen
-                able = [key for key in values if not self._plan.by_key[key].is_control]
-            self._best[unit] = max([best, *able], key=self._rank(unit))
+            values = self._values.setdefault(unit, {}).setdefault(case.key, [])
+            values.append(value)
+            self._medians.setdefault(unit, {})[case.key] = median(values)
 
     def measured(self, run: Run) -> list[tuple[float, str | None]]:
         """What each row of a run measured of the metric, the median of its samples, and its unit."""
@@ -235,15 +224,20 @@ class Tally:
         ranked = f"only values in {self.unit} are" if self.unit in self._values else "nothing is"
         return [f"{self.metric.name} has values in {units}: {ranked} ranked"]
 
+    def _ranked(self) -> dict[str, float]:
+        """The median of each case, by its key, the better the higher."""
+        sign = -1 if self.metric is not None and self.metric.direction == "min" else 1
+        return {key: sign * value for key, value in self._medians.get(self.unit, {}).items()}
+
     def best(self) -> Best | None:
         """The best case that is not a control; None when the metric has no direction or nothing was measured."""
-        unit, metric = self.unit, self.metric
-        if metric is None or metric.direction is None or unit not in self._best:
+        unit, metric, ranks = self.unit, self.metric, self._ranked()
+        able = [key for key in ranks if not self._plan.by_key[key].is_control]
+        if metric is None or metric.direction is None or not able:
             return None
-        key = self._best[unit]
-        case, values = self._plan.by_key[key], self._values[unit][key]
-        label = describe(self._plan, case)
-        return Best(case=case, label=label, metric=metric, unit=unit, value=median(values), runs=len(values))
+        key = max(able, key=ranks.__getitem__)
+        label, runs = describe(self._plan, self._plan.by_key[key]), len(self._values[unit][key])
+        return Best(case=key, label=label, metric=metric.name, unit=unit, value=self._medians[unit][key], runs=runs)
 
     def contenders(self, baseline: Mapping[str, Scalar] | None) -> tuple[PlannedCase, PlannedCase] | None:
         """The case to compare and its base, after exploring: of those that are no base the one that is best against its
@@ -251,29 +245,23 @@ class Tally:
         runner-up. None where two cases have no value."""
         if self.best() is None:
             return None
-        medians = {key: median(values) for key, values in self._values.get(self.unit, {}).items()}
-        bases = _bases(self._plan, baseline)
-        used = {bases[key].key for key in medians if key in bases}
-        able = [case for case in map(self._plan.by_key.__getitem__, medians) if not case.is_control]
-        able = [case for case in able if case.key not in used]
-        pairs = [(case, bases[case.key]) for case in able if case.key in bases and bases[case.key].key in medians]
+        ranks = self._ranked()
+        bases = {key: base for key, base in bases_of(self._plan, baseline).items() if key in ranks}
+        used = {base.key for base in bases.values()}
+        able = [case for key in ranks if not (case := self._plan.by_key[key]).is_control and key not in used]
+        pairs = [(case, base) for case in able if (base := bases.get(case.key)) is not None and base.key in ranks]
         if pairs:
-            return max(pairs, key=lambda pair: self._gain(*(medians[case.key] for case in pair)))
-        rank = self._rank(self.unit)
-        ranked = sorted(able, key=lambda case: rank(case.key), reverse=True)
+            return max(pairs, key=lambda pair: _gain(*(ranks[case.key] for case in pair)))
+        ranked = sorted(able, key=lambda case: ranks[case.key], reverse=True)
         return (ranked[0], ranked[1]) if len(ranked) > 1 else None
 
-    def _rank(self, unit: str | None) -> Callable[[str], float]:
-        sign = -1 if self.metric is not None and self.metric.direction == "min" else 1
-        return lambda key: sign * median(self._values[unit][key])
 
-    def _gain(self, value: float, base: float) -> float:
-        """How many times as good as its base a case is; of values that have no ratio, 1."""
-        ratio = value / base if value > 0 and base > 0 else 1.0
-        return 1 / ratio if self.metric is not None and self.metric.direction == "min" else ratio
+def _gain(rank: float, base: float) -> float:
+    """How much better a case is than its base, by their ranks, as a part of it; of values that have no ratio, 0."""
+    return (rank - base) / abs(base) if rank * base > 0 else 0.0
 
 
-def _bases(plan: SweepPlan, baseline: Mapping[str, Scalar] | None) -> dict[str, PlannedCase]:
+def bases_of(plan: SweepPlan, baseline: Mapping[str, Scalar] | None = None) -> dict[str, PlannedCase]:
     """The base of each case, by its key: what the recipe compares it with, its control, or the logbook's baseline (a
     config). A base is its own."""
     compare = plan.recipe.compare

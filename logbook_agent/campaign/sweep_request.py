@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, case_key, estimate
-from logbook_agent.campaign.recipes.recipe import Recipe
-from logbook_agent.campaign.run_request import RunRequest, prepared
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress
+from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, bases_of
 from logbook_agent.findings.comparison.rule import fewest_pairs
 from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
-from logbook_agent.model.record import is_own
-from logbook_agent.model.values import canonical
+from logbook_agent.model.record import SETUP, TEARDOWN, is_own
 from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_named_by
-from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.phrases import counted
@@ -66,37 +65,48 @@ class Prepared:
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
     """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
     book = _book(workspace, request, needed=needs_logbook or request.entry_id is not None)
-    resumed = _resumed(book, request.entry_id) if book is not None and request.entry_id is not None else None
+    resumed = sweep_of(book, request.entry_id) if book is not None and request.entry_id is not None else None
     if resumed is not None:
         request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
+    elif request.entry_id is not None:
+        raise UsageError(
+            f"{request.entry_id} is not a sweep",
+            cause="it does not run a recipe",
+            hint="list the recipes: logbook sweep",
+        )
     plan = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
     check_controls(plan)
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, plan)
     cost = estimate(plan, durations_s(earlier, plan.recipe.name, plan.scale))
-    begun = resumed or _begun(workspace, request, plan, earlier, book)
+    progress = Progress(workspace=workspace, book=book, plan=plan)
+    begun = resumed or _begun(progress, request, earlier)
     plan = _drawn(plan, begun, earlier)
     # The plan of a sweep that has begun stays as it is.
     warnings = can_answer(plan) if begun is None else []
     if book is not None:
         warnings += comes_first(plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
     retries = request.retry_failed and begun is not None and begun.failed > 0
-    progress = Progress(workspace=workspace, book=book, plan=plan, begun=begun, retries=retries)
+    progress = dataclasses.replace(progress, plan=plan, begun=begun, retries=retries)
     return Prepared(request=request, warnings=warnings, cost=cost, progress=progress)
 
 
 def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
     """Sweeps of this logbook, the newest first. Only entries that name a recipe are read."""
     for entry_id in reversed(book.entry_ids()):
-        try:
-            if "\nrecipe:" not in book.entry_text(entry_id):
-                continue
-            entry = book.entry(entry_id)
-            if entry.recipe is not None:
-                yield EarlierSweep(entry=entry, runs=book.runs(entry_id))
-        except StoreError:
-            continue  # another entry's damage is told elsewhere
+        # Another entry's damage is told elsewhere.
+        with contextlib.suppress(StoreError):
+            if "\nrecipe:" in book.entry_text(entry_id) and (sweep := sweep_of(book, entry_id)) is not None:
+                yield sweep
+
+
+def sweep_of(book: Book, entry_id: str) -> EarlierSweep | None:
+    """The sweep of an entry, if it is one. Raises StoreError when a run of it cannot be read."""
+    entry = book.entry(entry_id)
+    if entry.recipe is None:
+        return None
+    return EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry.id))
 
 
 def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> list[float]:
@@ -122,31 +132,23 @@ def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more
     return sweep_command(recipe, *more, scale=scale, sets=sets, on=request.on, named=named)
 
 
-def _begun(
-    workspace: Workspace,
-    request: SweepRequest,
-    plan: SweepPlan,
-    earlier: Sequence[EarlierSweep],
-    book: Book | None,
-) -> EarlierSweep | None:
+def _begun(fresh: Progress, request: SweepRequest, earlier: Sequence[EarlierSweep]) -> EarlierSweep | None:
     """The sweep of the same plan to resume: the newest unfinished one, or with `retry_failed` the newest with failed
     runs. None: start a new one."""
     if request.new:
         return None
-    digest = plan.digest if earlier else ""
+    digest = fresh.plan.digest if earlier else ""
     same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
     same = [s for s in same if not is_withdrawn(s.entry.state)]
-    retried = [s for s in same if s.failed] if request.retry_failed else []
-    if request.retry_failed and not retried:
-        raise UsageError(
-            f"no run of {plan.recipe.name} has failed",
-            cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
-            hint=f"run it: {onward(workspace, request, book)}",
-        )
-    for one in same if not retried else ():
-        if not Progress(workspace=workspace, book=book, plan=plan, begun=one).is_finished:
-            return one
-    return retried[0] if retried else None
+    if not request.retry_failed:
+        return next((s for s in same if not dataclasses.replace(fresh, begun=s).is_finished), None)
+    if failed := [s for s in same if s.failed]:
+        return failed[0]
+    raise UsageError(
+        f"no run of {fresh.plan.recipe.name} has failed",
+        cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
+        hint=f"run it: {onward(fresh.workspace, request, fresh.book)}",
+    )
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
@@ -156,16 +158,6 @@ def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book 
         if needed:
             raise
         return None
-
-
-def _resumed(book: Book, entry_id: str) -> EarlierSweep:
-    """The sweep of an entry. Raises UsageError where it is none, StoreError when a run of it cannot be read."""
-    entry = book.entry(entry_id)
-    if entry.recipe is None:
-        raise UsageError(
-            f"{entry.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
-        )
-    return EarlierSweep(entry=entry, runs=book.runs(entry.id))
 
 
 def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
@@ -210,32 +202,20 @@ def check_commands(workspace: Workspace, request: SweepRequest, plan: SweepPlan)
     first: dict[str, PlannedRun] = {}
     for planned in plan:
         first.setdefault("/bin/sh" if plan.recipe.shell else planned.argv[0], planned)
-    cases = [prepared_run(workspace, plan, planned, request.on) for planned in first.values()]
+    cases = [requested(plan, planned, request.on) for planned in first.values()]
     check_parallel(workspace, request.on, request.parallel)
-    on = executor_named_by(workspace, request.on)
+    recipe, own = plan.recipe, RunRequest(on=executor_named_by(workspace, request.on))
     setup, teardown = (
-        [prepare(workspace, command.argv, on=on, shell=command.shell) for command in commands]
-        for commands in (plan.recipe.setup, plan.recipe.teardown)
+        [order.command for order in own_plans(workspace, label, commands, own, is_built=False)]
+        for label, commands in ((SETUP, recipe.setup), (TEARDOWN, recipe.teardown))
     )
-    return [*setup, *cases, *teardown]
+    return [*setup, *(prepared(workspace, case, is_built=bool(setup)) for case in cases), *teardown]
 
 
-def prepared_run(
-    workspace: Workspace, plan: SweepPlan, planned: PlannedRun, on: str | None, label: str | None = None
-) -> Command:
-    """The command of a run of the plan; the benchmark is this Python's own."""
-    request = requested(plan.recipe, planned, on, label)
-    return prepared(workspace, request, is_built=bool(plan.recipe.setup))
-
-
-def requested(recipe: Recipe, planned: PlannedRun, on: str | None, label: str | None) -> RunRequest:
+def requested(plan: SweepPlan, planned: PlannedRun, on: str | None = None, label: str | None = None) -> RunRequest:
     """A run of the plan, as it is asked for."""
-    return dataclasses.replace(request_of(recipe), argv=planned.argv, label=label, env=planned.env, on=on)
-
-
-def request_of(recipe: Recipe) -> RunRequest:
-    """What the runs of a recipe have in common."""
-    return RunRequest(shell=recipe.shell, timeout_s=recipe.timeout_s, stall_s=recipe.stall_s, read=recipe.read)
+    how = {name: getattr(plan.recipe, name) for name in ("shell", "timeout_s", "stall_s", "read")}
+    return RunRequest(argv=planned.argv, label=label, config=planned.config, env=planned.env, on=on, **how)
 
 
 # -- rules --------------------------------------------------------------------------------------------
@@ -261,30 +241,16 @@ def check_controls(plan: SweepPlan) -> None:
 
 def can_answer(plan: SweepPlan) -> list[str]:
     """Why neither the plan's own runs, nor the pairs of the best case that follow them, can settle what it compares."""
-    recipe, comparisons = plan.recipe, _comparisons(plan)
+    recipe, bases = plan.recipe, bases_of(plan) if plan.recipe.compare is not None else {}
+    comparisons = sum(key != base.key for key, base in bases.items())
     if not comparisons or plan.confirm:
         return []
-    sets, reasons, needed = [], [], fewest_pairs(comparisons)
-    if recipe.repeats < needed:
-        sets.append(f"--set repeats={needed}")
-        reasons.append("with so few, chance alone could give any result")
-    if recipe.order == "as-listed":
-        sets.append("--set order=interleaved")
-        reasons.append("runs of one case before those of another cannot be told from a drift of the machine")
-    runs, more = f"{counted(recipe.repeats, 'pair')} in the order {recipe.order}", " ".join(sets)
-    text = f"{runs} settle nothing: {more}"
-    if comparisons > 1:
-        text = f"{runs} cannot settle any of {comparisons:,} comparisons: {more} can"
-    return [f"can-answer: {text}; {', and '.join(reasons)}"] if sets else []
-
-
-def _comparisons(plan: SweepPlan) -> int:
-    """How many cases the recipe compares with a base."""
-    if plan.recipe.compare is None:
-        return 0
-    base = canonical(plan.recipe.compare.base)
-    groups = [[case.side for case in group] for group in plan.groups]
-    return sum(len(sides) - sides.count(base) for sides in groups if base in sides)
+    needed = fewest_pairs(comparisons)
+    sets = [f"--set repeats={needed}"] if recipe.repeats < needed else []
+    sets += ["--set order=interleaved"] if recipe.order == "as-listed" else []
+    runs = f"{counted(recipe.repeats, 'pair')} in the order {recipe.order}"
+    what = f"{counted(comparisons, 'difference')} from chance, or from a drift of the machine"
+    return [f"can-answer: {runs} cannot tell {what}; add {' '.join(sets)}"] if sets else []
 
 
 def comes_first(plan: SweepPlan, done: Collection[str]) -> list[str]:

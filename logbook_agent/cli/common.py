@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,16 @@ class Common:
         from logbook_agent.cli.spaces import workspace
 
         return workspace(self.logbook, self.root)
+
+    def typed(self, hint: str) -> str:
+        """A hint with the -L that was typed, where it is a command that takes one."""
+        if self.logbook is None or not hint.startswith("logbook ") or hint.startswith("logbook start"):
+            return hint
+        from logbook_agent.findings.advice import addressed
+
+        with contextlib.suppress(ValueError):  # prose may open a quote and not close it
+            return addressed(hint, ["-L", self.logbook])
+        return hint
 
     def emit(
         self,

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Annotated
 
 from logbook_agent.cli.declared import number, option, repeated
-from logbook_agent.cli.known_commits import commits_here
 from logbook_agent.cli.options import BUDGET, Common, Text, prose, prose_option
 from logbook_agent.cli.output import say
+from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.criteria import (
     CriteriaRequest,
     JudgeRequest,
@@ -110,7 +110,7 @@ def criteria_command(
     book = space.book()
     change = replace(change, fixed=_fixed(space, book, change))
     change_criteria(space, book, change, partial(_tagged, space))
-    thread = read(space, book, naming(space, book), commits_here(space))
+    thread = read(space, book, naming(space, book), typing_place(space))
     stated, data = thread.header.stop_criteria, criteria_data(book, thread)
     lines = []
     for n, criterion in enumerate(stated, 1):

@@ -18,6 +18,7 @@ import typer
 from typer.models import ParameterInfo
 
 from logbook_agent.cli.common import Common
+from logbook_agent.model.errors import LogbookError
 
 Read = Callable[[Any], Any]
 
@@ -119,7 +120,12 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in [name for name in values if hints.get(name) is Common]:
             said = {field: values.pop(field) for field in everywhere(hidden=True)}
             values[name] = replace(values[name].obj, **{field: value for field, value in said.items() if value})
-        return command(**values)
+        try:
+            return command(**values)
+        except LogbookError as error:
+            for common in (value for value in values.values() if isinstance(value, Common)):
+                error.hint = common.typed(error.hint)
+            raise
 
     vars(called).pop("__wrapped__")
     vars(called)["__signature__"] = inspect.Signature(parameters)

@@ -17,7 +17,6 @@ from logbook_agent.cli.options import DETACH, Common, Words, duration, typed_pai
 from logbook_agent.cli.output import LineDisplay, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.findings.case_repeats import Noise, noise_lines
-from logbook_agent.findings.queries import BriefRow
 from logbook_agent.model.codec import encode
 from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.record import WARM_UP
@@ -169,7 +168,7 @@ def _summary(result: RunResult, data: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _row_text(row: BriefRow, keys: list[str]) -> str:
+def _row_text(row: Mapping[str, Any], keys: list[str]) -> str:
     case = " ".join(f"{key}={row['config'][key]}" for key in keys if key in row["config"])
     said = f"{case}: " if case else ""
     if "failed" in row:

@@ -65,8 +65,8 @@ def entry_text(space: Workspace, book: Book, record: Record) -> str:
     """An entry as Markdown for a reader here: with numbers in the place of its citations, and without what keeps
     GitHub from looking for names."""
     found, entry = read(space, book), record.entry
-    later, compared, plots = found.later(entry.id), found.compared(entry), plots_of(found, entry)
-    block = blocks_of(space, book).entry(record, later=later, compared=compared, plots=plots)
+    later, answer, plots = found.later(entry.id), found.answer_of(entry), plots_of(found, entry)
+    block = blocks_of(space, book).entry(record, later=later, answer=answer, plots=plots)
     return with_numbers(found, block, plain=True).replace(ENTITY, "")
 
 

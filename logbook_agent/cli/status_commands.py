@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from logbook_agent.cli.declared import number, option
-from logbook_agent.cli.known_commits import commits_here
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, json_answer
+from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.overview import overview
-from logbook_agent.findings.opening import does
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
+from logbook_agent.findings.synopses import does
 from logbook_agent.store.workspace import naming
 
 
@@ -39,7 +39,7 @@ def status_command(
         from logbook_agent.entries.start import summarise  # what changes a header, which showing it does not need
 
         summarise(space, book, summary)
-    found = read(space, book, naming(space, book), commits_here(space))
+    found = read(space, book, naming(space, book), typing_place(space))
 
     def size(answer: StatusAnswer) -> int:
         text = json_answer("status", answer, space.warnings) if common.as_json else clean(status_text(answer))
@@ -85,7 +85,7 @@ _COMMANDS = {
 }
 
 
-_NAMES = {"best": "best cases", "open": "open entries", "failed": "that failed"}
+_NAMES = {"best": "best cases", "reported": "reported numbers", "open": "open entries", "failed": "that failed"}
 _ONE = {"open": "open entry", "criteria": "criterion"}
 
 
@@ -183,7 +183,7 @@ _LINES: dict[str, _Lines] = {
     "next_actions": _next_action,
     "negative_results": _about("negative result: {}"),
     "failed": _about("failed: {}", "failed"),
-    "best": lambda one, _: iter([(one["text"], "")]),
+    **dict.fromkeys(("best", "reported"), lambda one, _: iter([(one["text"], "")])),
     "in_words": lambda one, _: iter([(f"{one['kind']} of {one['id']}: {one['text']}", "")]),
     "baseline": _baseline,
     "metrics": _plain("metric: {}"),

@@ -17,7 +17,7 @@ from logbook_agent.cli.output import LineDisplay, columns, say
 from logbook_agent.cli.run_command import KEEP
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
 from logbook_agent.findings.advice import sweep_more
-from logbook_agent.findings.comparison.words import text_lines
+from logbook_agent.findings.comparison.answer_lines import text_lines
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.text.phrases import counted
 
@@ -127,7 +127,7 @@ def _result_lines(result: SweepResult) -> list[str]:
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
         what = "median" if best.runs > 1 else "value"
-        value = f"{best.metric.name} {best.value:.6g}{unit}, the {what} of {counted(best.runs, 'run')}"
+        value = f"{best.metric} {best.value:.6g}{unit}, the {what} of {counted(best.runs, 'run')}"
         lines.append(f"best while exploring: {best.label}: {value}")
     if result.answer is not None:
         lines += text_lines(result.answer)

@@ -13,7 +13,7 @@ from logbook_agent.cli.output import write_bytes
 from logbook_agent.cli.status_commands import open_lines
 from logbook_agent.entries.compare import CompareResult, compare
 from logbook_agent.findings.cases import counting
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.contrast import MOST_ROWS
 from logbook_agent.findings.queries import table
@@ -105,7 +105,7 @@ def compare_command(
 
 def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer, left: Sequence[str]) -> str:
     if isinstance(shown, Answer):
-        return "\n".join([*words.text_lines(shown), *left])
+        return "\n".join([*answer_lines.text_lines(shown), *left])
     return blocks_of(space, result.book).table(shown)
 
 

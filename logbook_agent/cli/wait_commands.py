@@ -20,7 +20,7 @@ from logbook_agent.campaign.detached_runs import (
 from logbook_agent.cli.declared import argument, arguments, flag
 from logbook_agent.cli.options import Common, duration
 from logbook_agent.cli.output import say, write_bytes
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.read import read
 from logbook_agent.findings.summaries import LOST
@@ -75,7 +75,7 @@ def wait_command(
         lines += [f"still running: {', '.join(done.going)}", *done.said]
     if done.is_past:
         lines = ["nothing is running" + "".join(f"; the last to end was {line}" for line in lines)]
-    lines += [line for answer in answers for line in words.end_lines(answer)]
+    lines += [line for answer in answers for line in answer_lines.end_lines(answer)]
     data = {**done.data(book), **_found(space, book, done, answers)} if common.as_json else None
     common.emit("wait", data, "\n".join(lines))
     return done.exit_status
@@ -91,7 +91,7 @@ def _answers(space: Workspace, book: Book, done: Waited) -> list[Answer]:
 def _found(space: Workspace, book: Book, done: Waited, answers: Sequence[Answer]) -> dict[str, object]:
     """The answers of the comparisons that have ended, and the last lines of what still runs."""
     outputs = [log_data(space, book, i, _FIRST_LINES) for i in done.going if book.run_numbers(i)]
-    return {"answers": [words.data(answer) for answer in answers], "output": outputs}
+    return {"answers": [answer_lines.data(answer) for answer in answers], "output": outputs}
 
 
 def _ended_text(one: WaitedFor) -> str:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.store.processes import group_lives
+from logbook_agent.store.processes import end_command, group_lives
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
@@ -33,7 +33,6 @@ SOON_S, LOOK_S, LOOK_OF_EACH_S = 0.05, 0.4, 0.01
 GATHER_S = 1.0
 # Of a log, of the files of a run that has just ended, and of files that are asked for, so much comes at once.
 PIECE_BYTES, SMALL_BYTES, MOST_BYTES = 1 << 20, 48 << 10, 16 << 20
-LADDER = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
 # What comes of a run, beside the files in these folders; its end last.
 FOLDERS = ("code", "artifacts", "read", "result.json")
 FILES = ("began.json", "output.log", "result.json", "worker.err")
@@ -89,20 +88,16 @@ def start(works: dict[str, Any], secrets: dict[str, Any], code: str, wait_s: flo
             continue
         with (place / "worker.lock").open("a") as lock, (place / "worker.err").open("a") as errors:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            process = subprocess.Popen(
+            subprocess.Popen(
                 [sys.executable, "-P", str(path_of(code)), "worker", str(place), "--lock", str(lock.fileno())],
                 env={**os.environ, **secrets[text]},
-                stdin=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 cwd="/",
                 start_new_session=True,
                 pass_fds=(lock.fileno(),),
             )
-        assert process.stdin is not None  # noqa: S101
-        # What becomes of a worker that is gone already, its spool tells.
-        with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
-            pipe.write(json.dumps(work).encode())
     deadline = time.monotonic() + wait_s
     while any(stage_of(path_of(text)) not in OVER for text in works) and waited(deadline, SOON_S):
         pass
@@ -115,7 +110,6 @@ def put(works: dict[str, Any]) -> Answer:
     folders = {}
     for text, work in works.items():
         if made(folder := path_of(text), work):
-            (folder / "work.json").write_text(json.dumps(work))
             folders[text] = str(folder)
     return {"made": folders, "python": sys.executable}, []
 
@@ -178,14 +172,9 @@ def stop(folder: str) -> Answer:
                 os.kill(holder["pid"], signal.SIGTERM)
             return {}, []
         time.sleep(0.02)
-    group: Any = (plain(place / "worker.lock") or {}).get("group")
-    for number, wait_s in LADDER if stage == "orphaned" else ():
-        deadline = time.monotonic() + wait_s
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, number)
-            while time.monotonic() < deadline:
-                os.killpg(group, 0)
-                time.sleep(0.02)
+    holder = plain(place / "worker.lock") or {}
+    if stage == "orphaned":
+        end_command(holder["group"], holder.get("mark", ""))
     return {}, []
 
 
@@ -275,7 +264,7 @@ def said_of(place: Path) -> str | None:
 
 
 def made(place: Path, work: dict[str, Any]) -> bool:
-    """Make a new spool for this work, whose paths become those of this machine; False for one that is there."""
+    """Make a new spool with this work, whose paths become those of this machine; False for one that is there."""
     for name in ("cwd", "root", "tree"):
         work[name] = os.path.expanduser(work.get(name, ""))  # noqa: PTH111
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -291,6 +280,7 @@ def made(place: Path, work: dict[str, Any]) -> bool:
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > kept_s:
                     remove(path)
+    (place / "work.json").write_text(json.dumps(work))
     return True
 
 

@@ -1,20 +1,25 @@
 """What is asked of another machine: each question starts `far.py` there, and the code of workers is brought with the
-first one."""
+first one. What has come of the folder of a run is a copy that grows in the client's spool: a piece that came before is
+written again as it was, so it does not matter who brings it, or how often."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import textwrap
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from logbook_agent.cluster.far import Piece
+from logbook_agent.cluster.far import FILES, FINAL, FOLDERS, Piece
 from logbook_agent.cluster.sent_code import Places, worker_code
-from logbook_agent.cluster.shell import Shell, brief
-from logbook_agent.model.errors import ToolError
+from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.executors.contract import Unavailable, nothing_sent
-from logbook_agent.running.programs import MOST_ANSWER_BYTES, NoAnswer, ProgramAnswer
+from logbook_agent.running.programs import MOST_ANSWER_BYTES, NoAnswer, ProgramAnswer, run_program
+from logbook_agent.store.spool import BEGAN, HEARTBEAT, Spool
 
 # A machine that did not answer is asked nothing for so long.
 _SILENCE_S = 5.0
@@ -113,3 +118,105 @@ class Questions:
             raise NoAnswer(f"logbook was cut off on {self._place}", cause=answer.said)
         if answer.code != 0:
             raise ToolError(f"logbook failed on {self._place}", cause=brief(answer.said))
+
+
+# -- programs there --------------------------------------------------------------------------------
+
+
+# A word that begins so lies in the home of whoever runs the program there.
+HOME = "~/"
+# Of what an engine says, so much is kept.
+_KEPT_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """Runs programs on this machine. Where `host` names another one, as the settings do, a subclass knows the way."""
+
+    host: str | None = None
+    environ: Mapping[str, str]
+
+    def words(self, argv: Sequence[str]) -> list[str]:
+        """The words by which a program there is started here; one that begins with `~/` lies in the home there. Raises
+        ToolError."""
+        home = self.environ.get("HOME", "/")
+        return [f"{home}/{word[len(HOME) :]}" if word.startswith(HOME) else word for word in argv]
+
+    def checked(self, answer: ProgramAnswer) -> ProgramAnswer:
+        """The answer of a program. Raises Unavailable when the machine cannot be reached, NoAnswer when the connection
+        was lost."""
+        return answer
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ProgramAnswer:
+        """Run a program to its end. Raises as `checked` and `run_program` do."""
+        return self.checked(
+            run_program(self.words(argv), self.environ, stdin=stdin, timeout_s=timeout_s, name=self.host)
+        )
+
+
+def as_text(argv: Sequence[str]) -> str:
+    """The words as a shell there reads them."""
+    return " ".join(
+        f'"$HOME"/{shlex.quote(word[len(HOME) :])}' if word.startswith(HOME) else shlex.quote(word) for word in argv
+    )
+
+
+def brief(said: str) -> str:
+    """What an engine says, on one line and no longer than is kept. No word is cut: half a secret is not known as
+    one."""
+    return textwrap.shorten(said, _KEPT_CHARS, placeholder=" …")
+
+
+# -- the files of a run there ----------------------------------------------------------------------
+
+
+# Of one file; of an end, which is kept in memory.
+MOST_BYTES, MOST_END_BYTES = 2**30, 2**25
+# Of the path of a file.
+_MOST_PARTS = 10
+
+
+class FarFiles:
+    """Brings pieces of files into spools. An end is kept back until the other files are there."""
+
+    def __init__(self) -> None:
+        self._ends: dict[Path, bytes] = {}
+        # What came last of the files that are replaced as a whole.
+        self._records: dict[tuple[Path, str], bytes] = {}
+
+    def bring(self, spool: Spool, name: str, at: int, data: bytes) -> None:
+        """Write a piece of a file; nothing for what is no file of a run, and once the run was taken in. Raises
+        StoreError."""
+        if not spool.folder.is_dir():
+            return
+        most = MOST_END_BYTES if name == FINAL else MOST_BYTES
+        if at + len(data) > most or at < 0:
+            raise StoreError(f"cannot bring {name}", cause=f"it has more than {most >> 20} MiB")
+        if name == FINAL:
+            self._ends[spool.folder] = self._ends.get(spool.folder, b"")[:at] + data
+        elif name in (BEGAN, HEARTBEAT) and at == 0:
+            if self._records.get((spool.folder, name)) != data:
+                spool.files.write(name, data, durable=False)
+                self._records[spool.folder, name] = data
+        elif name in FILES or _is_kept(name):
+            spool.files.make((spool.folder / name).parent)
+            spool.files.write_at(name, at, data)
+
+    def finish(self, spool: Spool, *, has_end: bool = True) -> None:
+        """All files of a run are there: write its end. Raises StoreError."""
+        end = self._ends.pop(spool.folder, None)
+        if has_end and end is not None:
+            spool.files.write(FINAL, end)
+
+    def sizes(self, spool: Spool) -> dict[str, int]:
+        """How much of each file has come."""
+        paths = [spool.folder / name for name in FILES]
+        paths += [path for name in FOLDERS for path in (spool.folder / name).rglob("*")]
+        found = {path.relative_to(spool.folder).as_posix(): path.stat().st_size for path in paths if path.is_file()}
+        return found if (end := self._ends.get(spool.folder)) is None else {**found, FINAL: len(end)}
+
+
+def _is_kept(name: str) -> bool:
+    """Whether this is a file of the code or of the command."""
+    parts = Path(name).parts
+    return 1 < len(parts) < _MOST_PARTS and parts[0] in FOLDERS and ".." not in parts

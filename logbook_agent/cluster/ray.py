@@ -23,11 +23,10 @@ from typing import Any
 
 import logbook_agent
 from logbook_agent import __version__
-from logbook_agent.cluster.ray_api import Jobs
-from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents
+from logbook_agent.cluster.questions import Shell, as_text
+from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, Jobs, RunEvents
 from logbook_agent.cluster.remote import FarState, Remote
 from logbook_agent.cluster.sent_code import Archive, Places, worker_code
-from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Host
@@ -77,19 +76,15 @@ class Ray(Remote):
     is_batch = True
     pace_s = 1.0
     hands_over = False
-    devices = None
 
     def __init__(self, settings: RaySettings, environ: Mapping[str, str]) -> None:
         self.settings = settings
-        super().__init__(shell=Shell(environ=environ), places=settings, environ=environ, secrets={})
+        place = settings.address.partition("://")[2].rstrip("/")
+        super().__init__(shell=Shell(environ=environ), places=settings, environ=environ, secrets={}, place=place)
         self.jobs = Jobs(settings.address)
         # Where packages lie on the cluster, by the folders where nodes unpack them.
         self._packages: dict[str, str] = {}
         self._logs: dict[str, JobLog] = {}
-
-    @property
-    def place(self) -> str | None:
-        return self.settings.address.partition("://")[2].rstrip("/")
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`; its devices are what the nodes offer beside processors."""

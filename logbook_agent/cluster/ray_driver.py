@@ -74,7 +74,6 @@ def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
     if not far.made(spool, work):
         yield _STOPPED
         return
-    (spool / "work.json").write_text(json.dumps(work))
     code = str(far.path_of(plan["code"]))
     words = [python_of(plan), "-P", code, "task", str(spool), str(os.getpid())]
     with (spool / "worker.err").open("ab") as errors:

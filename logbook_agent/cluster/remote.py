@@ -13,17 +13,16 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from logbook_agent.cluster.far import PIECE_BYTES, Piece
-from logbook_agent.cluster.far_files import MOST_BYTES, FarFiles
-from logbook_agent.cluster.questions import Questions
+from logbook_agent.cluster.questions import MOST_BYTES, FarFiles, Questions, Shell, brief
 from logbook_agent.cluster.sent_code import Archive, Places, carried
-from logbook_agent.cluster.shell import Shell, brief
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.worker_report import OVER, Stage
 from logbook_agent.running.executors.contract import (
+    Executor,
     MachineFacts,
     Submission,
     for_each,
@@ -61,21 +60,19 @@ class FarState:
     is_known: bool = True
 
 
-class Remote:
+class Remote(Executor):
     """Starts workers on the machine that `shell` leads to. A scheduler has four methods of its own: `launch`, `judged`,
     `end` and, where it does not share a disk with its nodes, `states`."""
 
-    is_batch: ClassVar[bool] = False
-    is_single: bool = False
-    # Questions wait for news by themselves.
-    pace_s: ClassVar[float] = 0.5
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
-    hands_over: ClassVar[bool] = True
-    # As `Executor.devices`.
-    devices: tuple[str, ...] | None = None
+    hands_over = True
 
-    def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+    def __init__(
+        self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str], place: str = ""
+    ) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+        # As the settings name the machine.
+        self.place = place or shell.host
         self.questions = Questions(shell, places, str(self.place))
         self.ask = self.questions.ask
         self.files = FarFiles()
@@ -85,11 +82,6 @@ class Remote:
         self._whole: set[str] = set()
         # Archives that are there.
         self._provided: set[str] = set()
-
-    @property
-    def place(self) -> str | None:
-        """The machine, as the settings name it."""
-        return self.shell.host
 
     # -- the contract --------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ tree, each under a digest of its content.
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import gzip
@@ -67,22 +68,6 @@ def check_places(declared: Declared, places: Places) -> None:
             )
 
 
-# A file of an archive, or a link, with its content.
-Entry = tuple[tarfile.TarInfo, bytes]
-
-
-def _entry(place: str, content: bytes, *, mode: int = 0o644) -> Entry:
-    entry = tarfile.TarInfo(place)
-    entry.size, entry.mode = len(content), mode
-    return entry, content
-
-
-def _link(place: str, target: str) -> Entry:
-    entry = tarfile.TarInfo(place)
-    entry.type, entry.linkname = tarfile.SYMTYPE, target
-    return entry, b""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
     """A tar file of files, and the digest that names it: the same for the same files."""
@@ -91,34 +76,59 @@ class Archive:
     tar: bytes
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> Archive:
+    def of(cls, top: Path, paths: Iterable[Path], main: bytes | None = None) -> Archive:
+        """The files and links at these paths below `top`, as far as they are there, and a `main` program. Raises
+        ToolError for a file that cannot be read, and above 100 MiB."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
-            for entry, content in entries:
-                tar.addfile(entry, io.BytesIO(content))
+            if main is not None:
+                entry = tarfile.TarInfo("__main__.py")
+                entry.size = len(main)
+                tar.addfile(entry, io.BytesIO(main))
+            for path in paths:
+                # Else the second name of a file would be a link to the first. The stubs lack the attribute.
+                tar.inodes.clear()  # type: ignore[attr-defined]
+                try:
+                    with contextlib.suppress(FileNotFoundError):  # it was deleted
+                        tar.add(path, path.relative_to(top).as_posix(), recursive=False, filter=_plain)
+                except OSError as error:
+                    raise ToolError(f"cannot read {path}", cause=error.strerror or str(error)) from error
+                if buffer.tell() > MOST_TREE_BYTES:
+                    raise ToolError(
+                        f"{top} has more than {MOST_TREE_BYTES // 2**20} MiB to sync",
+                        cause="git tracks large files, or does not ignore them",
+                        hint="add them to .gitignore, or set sync = false and tree for this executor",
+                    )
         return cls(digest=hashlib.sha256(buffer.getbuffer()).hexdigest()[:_DIGEST_CHARS], tar=buffer.getvalue())
 
     def packed(self) -> bytes:
         return gzip.compress(self.tar, mtime=0)
 
 
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """An entry without what differs where the file is the same; None for what is neither a file nor a link."""
+    if not (entry.isfile() or entry.issym()):
+        return None
+    mode = 0o755 if entry.mode & 0o100 else 0o644
+    return entry.replace(mtime=0, mode=mode, uid=0, gid=0, uname="", gname="", deep=False)
+
+
 @functools.cache
 def worker_code() -> Archive:
     """What a worker needs of this package, with a `__main__.py` to start it: the client's own version."""
     top = Path(logbook_agent.__file__).parent
-    found: dict[Path, bytes] = {}
+    found: set[Path] = set()
     todo = list(_FIRST)
     while todo:
         place = top.parent / todo.pop().replace(".", "/")
         for path in (place.with_suffix(".py"), *(above / "__init__.py" for above in (place, *place.parents))):
             if path in found or not path.is_relative_to(top) or not path.is_file():
                 continue
-            found[path] = path.read_bytes()
-            for node in ast.parse(found[path]).body:
+            found.add(path)
+            for node in ast.parse(path.read_bytes()).body:
                 if isinstance(node, ast.ImportFrom) and str(node.module).startswith(top.name):
                     todo += [str(node.module), *(f"{node.module}.{one.name}" for one in node.names)]
-    entries = (_entry(path.relative_to(top.parent).as_posix(), found[path]) for path in sorted(found))
-    return Archive.of([_entry("__main__.py", _MAIN), *entries])
+    return Archive.of(top.parent, sorted(found), _MAIN)
 
 
 def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]) -> tuple[Work, Archive | None]:
@@ -167,28 +177,7 @@ def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> A
     """The files of a working tree that git tracks or does not ignore, as they are now, without the folder `root` of
     logbooks. Raises ToolError where git cannot list them, and above 100 MiB."""
     paths = _listed(repository.top, environ)
-    return Archive.of(_entries(repository.top, (path for path in paths if not path.is_relative_to(root))))
-
-
-def _entries(top: Path, paths: Iterable[Path]) -> Iterator[Entry]:
-    size = 0
-    for path in paths:
-        place = path.relative_to(top).as_posix()
-        try:
-            if path.is_symlink():
-                yield _link(place, os.readlink(path))  # noqa: PTH115 - as it is written
-            elif path.is_file():  # else it was deleted
-                content = path.read_bytes()
-                size += len(content)
-                yield _entry(place, content, mode=0o755 if os.access(path, os.X_OK) else 0o644)
-        except OSError as error:
-            raise ToolError(f"cannot read {path}", cause=error.strerror or str(error)) from error
-        if size > MOST_TREE_BYTES:
-            raise ToolError(
-                f"{top} has more than {MOST_TREE_BYTES // 2**20} MiB to sync",
-                cause="git tracks large files, or does not ignore them",
-                hint="add them to .gitignore, or set sync = false and tree for this executor",
-            )
+    return Archive.of(repository.top, (path for path in paths if not path.is_relative_to(root)))
 
 
 def _listed(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:

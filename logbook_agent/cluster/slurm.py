@@ -19,11 +19,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import ClassVar
 
+from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.remote import FarState, Remote, new_name
 from logbook_agent.cluster.sent_code import Places, check_places
-from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
@@ -107,21 +106,17 @@ class SlurmJob:
 class Slurm(Remote):
     """Starts workers by `sbatch`."""
 
-    is_batch: ClassVar[bool] = True
-    hands_over: ClassVar[bool] = False
+    is_batch = True
+    hands_over = False
 
     def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
-        super().__init__(shell=shell, places=settings, environ=environ, secrets={})
+        # Which node it will be, the worker says.
+        super().__init__(shell=shell, places=settings, environ=environ, secrets={}, place=shell.host or "slurm")
         self.options = settings.options
         # The names of the jobs that are looked at; what Slurm said of jobs with such names, or why it did not, and
         # until when that counts.
         self._names: frozenset[str] = frozenset()
         self._told: tuple[frozenset[str], float, dict[str, SlurmJob] | ToolError] = (frozenset(), float("-inf"), {})
-
-    @property
-    def place(self) -> str:
-        """The login node, as the settings name it: which node it will be, the worker says."""
-        return self.shell.host or "slurm"
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`. Raises ToolError, too, where sbatch would not accept a run."""

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from logbook_agent.cluster.questions import Shell, as_text
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places, check_places
-from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import Unavailable
 from logbook_agent.running.executors.table import Declared

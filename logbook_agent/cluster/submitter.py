@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import shlex
 import time
 import uuid
@@ -19,24 +18,28 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from logbook_agent.cluster.job_launcher import GONE, JobLauncher, checked
-from logbook_agent.cluster.job_log import end_of, hidden_values, keep_log, without_values
-from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import Fate
+from logbook_agent.cluster.job_launcher import (
+    GONE,
+    JobLauncher,
+    checked,
+    end_of,
+    hidden_values,
+    keep_log,
+    without_values,
+)
+from logbook_agent.cluster.job_templates import Fate, JobTemplates, completed, filled, iris
+from logbook_agent.cluster.questions import brief
 from logbook_agent.cluster.sent_code import code_here
-from logbook_agent.cluster.shell import brief
-from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
 from logbook_agent.model.worker_report import OVER, Began, Stage
-from logbook_agent.running.executors.contract import LogGrows, MachineFacts, Submission, for_each, troubles_of
+from logbook_agent.running.executors.contract import Executor, LogGrows, MachineFacts, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.programs import run_program
-from logbook_agent.running.worker.work import Work, unsealed
+from logbook_agent.running.worker.work import Work, read_work, unsealed, write_work
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.parse import parse_json
-from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, WORK, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import known
 from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
@@ -62,11 +65,10 @@ _STAGES: dict[Fate, Stage] = {
 }
 
 
-class Submitter:
+class Submitter(Executor):
     """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name."""
 
-    is_batch, is_single = False, False
-    devices: tuple[str, ...] | None = None
+    place: str
 
     def __init__(self, templates: JobTemplates, *, place: str, environ: Mapping[str, str]) -> None:
         self._given, self.place, self._environ = templates, place, environ
@@ -91,7 +93,7 @@ class Submitter:
     def _start(self, spool: Spool, work: Work, secrets: Mapping[str, str]) -> None:
         if (limit_s := work.timeout_s or work.stall_s) is not None:
             raise no_timeout(ToolError, self.place, limit_s)
-        spool.files.write(WORK, json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace"))
+        write_work(work, spool.files)
         whole = unsealed(work, {**self._environ, **secrets})
         found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
         sent = dataclasses.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
@@ -118,7 +120,7 @@ class Submitter:
 
         def stop(spool: Spool) -> None:
             if (sent := spool.get(Sent)) is not None and not spool.has(FINAL):
-                self._launcher(self._work(spool)).stop(sent)
+                self._launcher(read_work(spool.files)).stop(sent)
 
         for_each(stop, spools)
 
@@ -127,7 +129,7 @@ class Submitter:
         sent = spool.get(Sent)
         if sent is None or sent.job is None or spool.has(FINAL):
             return
-        launcher = self._launcher(self._work(spool))
+        launcher = self._launcher(read_work(spool.files))
         job = launcher.state(sent.job)
         if _STAGES[job.fate] not in OVER:
             raise ToolError(f"{sent.job} runs again: {job.said}", cause=f"{self.place} had reported its end")
@@ -176,25 +178,13 @@ class Submitter:
         name = f"{work.entry}-{work.run:02d}-{uuid.uuid4().hex[:8]}".lower()
         return Sent(name=name, at=time.time())
 
-    def _work(self, spool: Spool) -> Work:
-        """The work that was submitted, without its secrets."""
-        text = spool.read(WORK)
-        if text is None:
-            raise StoreError(f"{spool.folder} has no {WORK}", cause="the command that submitted it was cut off")
-        try:
-            return decode(Work, parse_json(text, spool.folder / WORK))
-        except CodecError as error:
-            raise StoreError(
-                f"{spool.folder / WORK}: {error}", cause="another version of logbook-agent wrote it"
-            ) from error
-
     def _look(self, spool: Spool, *, with_log: bool) -> None:
         """Ask for the stage of a job and keep it. Raises LogbookError."""
         sent, seen = spool.get(Sent), spool.get(Seen)
         is_over = spool.has(FINAL) or (seen is not None and seen.stage in OVER)
         if sent is None or is_over or self._is_fresh(spool, sent):
             return
-        launcher = self._launcher(self._work(spool))
+        launcher = self._launcher(read_work(spool.files))
         if sent.job is None:
             sent = dataclasses.replace(sent, job=launcher.find(sent))
             if sent.job is None:
@@ -285,7 +275,7 @@ def typed(workspace: Workspace, declared: Declared) -> Typed:
 
 def submitter(workspace: Workspace, declared: Declared) -> Submitter:
     """The executor of these settings. Raises UsageError where they do not fit."""
-    templates = completed(declared.name, declared.read(JobTemplates))
+    templates = completed(declared.name, declared.read(JobTemplates), declared.table)
     return Submitter(templates, place=declared.name, environ=workspace.environ)
 
 

@@ -13,7 +13,7 @@ from logbook_agent.curves.point_sink import RunPoints
 from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.values import canonical, finite
-from logbook_agent.running.results.curve_points import KnownKeys
+from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.folder import Folder

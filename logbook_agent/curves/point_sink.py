@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.curves.event_files import event_points as event_points
 from logbook_agent.curves.point_file import Series, packed
 from logbook_agent.curves.reduction import curve_of, standing
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Curve
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Curve, Row
 from logbook_agent.model.values import Key, row_key
-from logbook_agent.running.results.curve_points import PointRow, Reduced
+from logbook_agent.running.results.classifier import CurvePoint
 from logbook_agent.running.results.result_lines import cut
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import CURVES, CURVES_LARGE
@@ -81,26 +82,26 @@ class RunPoints:
             keep_value(numbers[of])
         return True
 
-    def add(self, row: PointRow, line: str | None = None) -> None:
+    def add(self, row: Row, points: Sequence[CurvePoint], line: str | None = None) -> None:
         """As `PointSink.add`."""
         key = row_key(row.config)
         taken: list[tuple[str, str, Series]] = []
-        for point in row.points:
+        for name, over, step, value in points:
             # A series without a point would have no value to reduce to.
             if self._room <= 0:
                 self._beyond += 1
                 continue
-            series = self._of(point.name, point.over, key, row)
+            series = self._of(name, over, key, row)
             if series is None:
                 continue
-            series.steps.append(point.step)
-            series.values.append(point.value)
+            series.steps.append(step)
+            series.values.append(value)
             self._room -= 1
-            taken.append((point.name, point.over, series))
-        if line is not None and len(taken) == len(row.points):
+            taken.append((name, over, series))
+        if line is not None and len(taken) == len(points):
             self._learn(line, row, taken)
 
-    def _of(self, name: str, over: str, key: Key, row: PointRow) -> Series | None:
+    def _of(self, name: str, over: str, key: Key, row: Row) -> Series | None:
         place = (name, over, key)
         found = self._series.get(place)
         if found is None:
@@ -110,7 +111,7 @@ class RunPoints:
             found = self._series[place] = Series(name=name, over=over, config=dict(row.config))
         return found
 
-    def _learn(self, line: str, row: PointRow, taken: list[tuple[str, str, Series]]) -> None:
+    def _learn(self, line: str, row: Row, taken: list[tuple[str, str, Series]]) -> None:
         """Remember the form of a line; of one with quotes, or that gives a name twice, none."""
         words = line.split(" ")
         names = [word.partition("=")[0] for word in words if "=" in word]
@@ -131,7 +132,7 @@ class RunPoints:
 
     # -- the files -----------------------------------------------------------------------------------
 
-    def finish(self, reduced: Callable[[str], Reduced]) -> tuple[list[Curve], list[str]]:
+    def finish(self, reduced: Callable[[str], Metric]) -> tuple[list[Curve], list[str]]:
         """As `PointSink.finish`. A large file has another name."""
         curves: list[Curve] = []
         problems: list[str] = []

@@ -9,9 +9,8 @@ from array import array
 from bisect import bisect_left
 
 from logbook_agent.curves.point_file import Series
-from logbook_agent.model.header import mean_of
+from logbook_agent.model.header import Metric, mean_of
 from logbook_agent.model.run import Curve
-from logbook_agent.running.results.curve_points import Reduced
 
 
 def standing(steps: array[float], values: array[float]) -> tuple[array[float], array[float]]:
@@ -34,15 +33,15 @@ def restarts(steps: array[float]) -> int:
     return sum(map(operator.gt, steps, itertools.islice(steps, 1, None)))
 
 
-def curve_of(series: Series, reduced: Reduced) -> tuple[Curve, list[str]]:
+def curve_of(series: Series, metric: Metric) -> tuple[Curve, list[str]]:
     """A series in numbers, and what is wrong with it."""
     steps, values = standing(series.steps, series.values)
     finite = [value for value in values if math.isfinite(value)]
     best = best_step = None
-    if finite and reduced.direction is not None:
-        best = min(finite) if reduced.direction == "min" else max(finite)
+    if finite and metric.direction is not None:
+        best = min(finite) if metric.direction == "min" else max(finite)
         best_step = steps[values.index(best)]
-    value, why = _reduced(reduced.how, values, best)
+    value, why = _reduced(metric.reduce, values, best)
     curve = Curve(
         name=series.name,
         over=series.over,
@@ -53,10 +52,10 @@ def curve_of(series: Series, reduced: Reduced) -> tuple[Curve, list[str]]:
         last=values[-1] if math.isfinite(values[-1]) else None,
         best=best,
         best_step=best_step,
-        reduction=reduced.how,
+        reduction=metric.reduce,
         value=value,
-        unit=reduced.unit,
-        direction=reduced.direction,
+        unit=metric.unit,
+        direction=metric.direction,
         not_finite=len(values) - len(finite),
         replaced=len(series.steps) - len(steps),
     )

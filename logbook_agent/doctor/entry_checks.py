@@ -10,7 +10,7 @@ from pathlib import Path
 from logbook_agent.doctor.survey import Survey
 from logbook_agent.model.entry import RELATIONS, Entry, bare_id, format_id, id_number, parse_id, typed_id
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.provenance.conflicts import unmerged_below
+from logbook_agent.running.provenance.git_calls import unmerged_below
 from logbook_agent.store import records
 from logbook_agent.store.layout import RUN_BYTES
 from logbook_agent.store.trouble import Trouble

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparisons import designed
 from logbook_agent.findings.contrast import Contrasted, against_baseline, contrast
-from logbook_agent.findings.opening import does
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, checked
+from logbook_agent.findings.synopses import does
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
@@ -32,7 +32,7 @@ class CompareResult:
     def data(self) -> dict[str, object]:
         is_open = {"why": self.why, "command": self.command}
         return {
-            "answer": words.data(self.answer) if self.answer is not None else None,
+            "answer": answer_lines.data(self.answer) if self.answer is not None else None,
             "numbers": self.numbers.data() if self.numbers is not None else None,
             **{name: text for name, text in is_open.items() if text},
         }
@@ -44,7 +44,7 @@ def compare(workspace: Workspace, asked: Contrast, *, baseline: bool = False) ->
     base = asked.base_value
     asked = checked(book, asked, baseline=baseline)
     findings = read(workspace, book, naming(workspace, book))
-    answer = None if baseline else designed(findings.comparisons.answers, book, asked)
+    answer = None if baseline else designed(findings.comparisons, book, asked)
     if answer is not None:
         if base is not None and canonical(base) != answer.question.base:
             used = f"{answer.entry} states its base, {answer.question.base}"

@@ -300,7 +300,7 @@ def stated_confidence(
 
 
 def _check_raised(record: Record, found: Findings, word: Confidence) -> None:
-    trust = trust_of(record.entry, len(record.runs), found.compared(record.entry))
+    trust = trust_of(record.entry, len(record.runs), found.answer_of(record.entry))
     computed: Confidence = trust.computed if trust is not None else "exploratory"
     if CONFIDENCES.index(word) > CONFIDENCES.index(computed):
         reasons = trust.reasons[:1] if trust is not None else ("nothing was run",)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 import shlex
 from collections.abc import Sequence
@@ -60,7 +59,7 @@ def go_on(records: Records, answer: Answer) -> Continuation:
         command = _line(f"logbook edit {answer.entry}", command_line(["--gate", f"{SAME} {lacks.name}"]))
         return Continuation(command=command, lacks=what)
     # Before the first pair, the usual budget.
-    pairs = BUDGET_PAIRS if lacks is None else int(lacks.pairs) if math.isfinite(lacks.pairs) else 0
+    pairs = BUDGET_PAIRS if lacks is None else lacks.pairs or 0
     if pairs and entry.recipe is not None:
         return Continuation(command=_sweep_on(records, answer, entry.recipe, pairs), lacks=what, pairs=pairs)
     if not pairs or stated is None or not _has_command(stated):

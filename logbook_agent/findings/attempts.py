@@ -236,9 +236,9 @@ def failed_sides(answers: Sequence[Answer], entries: Sequence[Summary]) -> list[
     """The sides that failed beside their base, each with its most frequent reason."""
     opened = {s["id"]: s["opened"] for s in entries}
     return [
-        {**_side_item(answer, FAILURE, _FAILED[0], of.most_common(1)[0][0], side, {}), "at": opened[answer.entry]}
+        {**_side_item(answer, FAILURE, _FAILED[0], answer.how_failed(side), side, {}), "at": opened[answer.entry]}
         for answer in answers
-        for side, of in answer.failed.items()
+        for side in answer.failed
         if side != answer.question.base and answer.entry in opened
     ]
 

@@ -1,7 +1,7 @@
 """The best case of each problem by a metric, over all its runs that count, in whatever entries they were made.
 
 A problem is what is computed: all config, or where the header has a matrix its axes and the keys of the baseline;
-without the keys in which the sides of a comparison differ. Where no config is left, the words of the command tell it.
+without the keys in which the sides of a comparison differ. Where no config is left, the words of the command are it.
 Cases of two problems are never ranked against each other. A case that lost a comparison or failed in it, was found
 equal to its base, or was marked as a negative result is not the best.
 """
@@ -9,21 +9,21 @@ equal to its base, or was marked as a negative result is not the best.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import subject
 from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.gates import is_far
+from logbook_agent.model.gates import REPORTED, is_far
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
-from logbook_agent.model.values import Scalar, canonical, varied
+from logbook_agent.model.values import Key, Scalar, row_key, varied
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import listed
 
@@ -77,6 +77,17 @@ class BestCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedBest:
+    """The best number of a metric that an imported source reports. Nobody measured it here, so that nothing rests on
+    it."""
+
+    metric: str
+    value: float
+    unit: str | None
+    entry: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """The best case of an entry, and of all entries up to it."""
 
@@ -91,6 +102,21 @@ def bests(thread: Thread, answers: Sequence[Answer]) -> list[BestCase]:
     return [best for metric in metrics for best in _Ranking(thread, answers, metric).bests()]
 
 
+def best_reported(thread: Thread) -> list[ReportedBest]:
+    """The best number that was reported of each primary metric with a direction."""
+    found: list[ReportedBest] = []
+    for metric in (m for m in thread.header.metrics if m.primary and m.direction is not None):
+        end: Literal["low", "high"] = "low" if metric.direction == "min" else "high"
+        own = [
+            ReportedBest(metric=metric.name, value=of[end], unit=of["unit"], entry=s["id"])
+            for s in thread.counted
+            if (of := s["measured"].get(metric.name)) is not None and of.get("states") == [REPORTED]
+        ]
+        if own:
+            found.append((min if end == "low" else max)(own, key=lambda one: one.value))
+    return found
+
+
 def choices(found: Sequence[BestCase]) -> list[BestCase]:
     """Those of problems that had several cases to choose from."""
     return [best for best in found if best.cases > 1]
@@ -101,13 +127,13 @@ def course(thread: Thread, answers: Sequence[Answer], metric: Metric) -> list[St
     return _Ranking(thread, answers, metric).course()
 
 
-class _Problem(NamedTuple):
-    """The cases of a problem, by key, and the config in which they differ. `command`: the words that tell it from
-    others, where no config does."""
+class _Compared(NamedTuple):
+    """What a comparison found of the cases, by key, that its `base` and its `side` measured."""
 
-    keys: Sequence[str]
-    flags: Sequence[str]
-    command: Mapping[str, str]
+    base: set[str]
+    side: set[str]
+    answer: Answer
+    finding: Finding
 
 
 class _Ranking:
@@ -116,53 +142,45 @@ class _Ranking:
     def __init__(self, thread: Thread, answers: Sequence[Answer], metric: Metric) -> None:
         self._thread, self._metric = thread, metric
         self._places = {entry: place for place, entry in enumerate(thread.by_id)}
+        self._config = {t["key"]: t["config"] for entry in thread.by_id for t in self._trials(entry)}
         self._compared = [
-            (self._of_side(a, a.question.base, f), self._of_side(a, f.side, f), a, f)
+            _Compared(self._of_side(a, a.question.base, f), self._of_side(a, f.side, f), a, f)
             for a in answers
             for f in a.findings
             if f.metric == metric.name
         ]
         self._cases = self._counted()
-        self._config = {key: of[0][1]["config"] for key, of in self._cases.items()}
         self._rank = {key: self._ranked(of) for key, of in self._cases.items()}
         self._axes = {a.question.axis for a in answers}
-        for base, side, *_ in self._compared:
-            self._axes |= {name for a in base.values() for b in side.values() for name in varied((a, b))}
-        names = {name for config in self._config.values() for name in config} - self._axes
-        declared = thread.header.case_keys if thread.header.matrix else ()
-        self._names = [name for name in declared if name in names] or sorted(names)
-        words = {} if declared else self._words()
-        problems: dict[tuple[object, ...] | str | None, list[str]] = {}
-        for key, config in self._config.items():
-            named = tuple((name, canonical(config[name])) for name in self._names if name in config)
-            problems.setdefault(named or words.get(key), []).append(key)
-        self._problems = [
-            _Problem(
-                keys=keys,
-                flags=varied(map(self._config.__getitem__, keys)),
-                command={"command": of} if isinstance(of, str) and len(problems) > 1 else {},
-            )
-            for of, keys in problems.items()
-        ]
-        between = varied(self._config[problem.keys[0]] for problem in self._problems)
-        self._between = [name for name in between if name in self._names]
+        for one in self._compared:
+            self._axes |= {n for a in one.base for b in one.side for n in varied((self._config[a], self._config[b]))}
+        names = {name for key in self._cases for name in self._config[key]} - self._axes
+        declared = [name for name in (thread.header.case_keys if thread.header.matrix else ()) if name in names]
+        self._problems: dict[Key, list[str]] = {}
+        words = self._words()
+        for key in self._cases:
+            own = {name: self._config[key][name] for name in declared or sorted(names) if name in self._config[key]}
+            own = own or ({} if thread.header.matrix else {"command": words[key]})
+            self._problems.setdefault(row_key(own), []).append(key)
+        self._between = varied(map(dict, self._problems))
 
     def bests(self) -> list[BestCase]:
         lost, found = self._lost(), []
-        for problem in self._problems:
-            if standing := [key for key in problem.keys if key not in lost]:
+        for place, keys in self._problems.items():
+            if standing := [key for key in keys if key not in lost]:
                 top = max(standing, key=self._rank.__getitem__)
-                found.append(self._best(top, problem, self._cases[top]))
+                found.append(self._best(top, place, self._cases[top]))
         # A problem of a single case has nothing to choose from.
         last = {id(best): self._places[best.entries[-1]] for best in found}
         return sorted(found, key=lambda best: (best.against == _ELSEWHERE, best.cases == 1, -last[id(best)]))
 
     def course(self) -> list[Step]:
-        if not self._problems:
-            return []
-        problem = max(self._problems, key=lambda one: len({s["id"] for key in one.keys for s, _ in self._cases[key]}))
+        def entries(place: Key) -> int:
+            return len({s["id"] for key in self._problems[place] for s, _ in self._cases[key]})
+
+        place = max(self._problems, key=entries, default=())
         of: dict[str, dict[str, Tried]] = {}
-        for key in problem.keys:
+        for key in self._problems.get(place, ()):
             for summary, case in self._cases[key]:
                 of.setdefault(summary["id"], {})[key] = summary, case
         lost, known, steps = self._lost(), dict[str, None](), list[Step]()
@@ -171,12 +189,8 @@ class _Ranking:
             standing = [key for key in known if lost.get(key, math.inf) > self._places[entry]]
             top = max(standing or known, key=self._rank.__getitem__)
             own = max(of[entry], key=lambda key: self._ranked([of[entry][key]]))
-            steps.append(
-                Step(
-                    own=self._best(own, problem, [of[entry][own]]),
-                    so_far=self._best(top, problem, self._cases[top]),
-                )
-            )
+            so_far = self._best(top, place, self._cases[top])
+            steps.append(Step(own=self._best(own, place, [of[entry][own]]), so_far=so_far))
         return steps
 
     # -- cases -----------------------------------------------------------------------------------------
@@ -186,10 +200,10 @@ class _Ranking:
         of_metric = measured.get(self._metric.name)
         return of_metric.get("trials", ()) if of_metric is not None else ()
 
-    def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, Mapping[str, str]]:
-        """The cases that a side of a comparison measured, by key, with their config."""
+    def _of_side(self, answer: Answer, side: str, finding: Finding) -> set[str]:
+        """The cases that a side of a comparison measured, by key."""
         found = (trial for trial in self._trials(answer.entry) if trial["side"] == side)
-        return {t["key"]: t["config"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
+        return {t["key"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
 
     def _counted(self) -> dict[str, list[Tried]]:
         """What counts of each case, by key. Of an entry that is a negative result, only the base of its comparison
@@ -197,10 +211,9 @@ class _Ranking:
         found: list[Tried] = []
         discarded: set[str] = set()
         for summary in self._thread.counted:
-            base = (summary["comparison"] or {}).get("question", {}).get("base")
             is_negative = any(item["kind"] == MARKED for item in summary["tried"])
             for case in self._trials(summary["id"]):
-                if not is_negative or (case["side"] is not None and case["side"] == base):
+                if not is_negative or (case["side"] is not None and case["side"] == _base(summary)):
                     found.append((summary, case))
                 elif case["side"] is not None:
                     discarded.add(case["key"])
@@ -223,8 +236,8 @@ class _Ranking:
     def _words(self) -> dict[str, str]:
         """The words of the command of each case; those of cases that were compared are one."""
         words = {key: of[0][1]["words"] for key, of in self._cases.items()}
-        for base, side, *_ in self._compared:
-            alike = {words[key] for key in base.keys() | side.keys() if key in words}
+        for one in self._compared:
+            alike = {words[key] for key in one.base | one.side if key in words}
             words = {key: min(alike) if text in alike else text for key, text in words.items()}
         return words
 
@@ -233,10 +246,10 @@ class _Ranking:
         that has its answer."""
         lost: dict[str, int] = {}
         for base, side, answer, f in self._compared:
-            losers = set(base.keys() - side.keys()) if f.outcome is Outcome.BETTER else set()
+            losers = base - side if f.outcome is Outcome.BETTER else set[str]()
             is_apart = any(one.kind in ("worse", "label") and one.side == f.side for one in answer.apart)
             if is_apart or (f.outcome is not Outcome.BETTER and (f.is_settled or f.side in answer.failed)):
-                losers |= side.keys() - base.keys()
+                losers |= side - base
             for key in losers:
                 lost.setdefault(key, self._places.get(answer.entry, 0))
         return lost
@@ -247,11 +260,12 @@ class _Ranking:
 
     # -- what is said of one ---------------------------------------------------------------------------
 
-    def _best(self, key: str, problem: _Problem, own: Sequence[Tried]) -> BestCase:
-        """The best case `key` of its problem, measured by the runs in `own`."""
+    def _best(self, key: str, place: Key, own: Sequence[Tried]) -> BestCase:
+        """The best case `key` of the problem at its place, measured by the runs in `own`."""
         first, config = self._cases[key][0][1], self._config[key]
         values = [value for _, case in own for value in case["values"]]
         labels = {case["label"] for _, case in own}
+        problems = dict.fromkeys(text for _, case in own if not case["accepted"] for text in case["problems"])
         return BestCase(
             metric=self._metric.name,
             direction=str(self._metric.direction),
@@ -265,14 +279,12 @@ class _Ranking:
             label=labels.pop() if len(labels) == 1 else None,
             config=_brief(config, config),
             apart=_brief(first["apart"], first["apart"]),
-            problem={**_brief(config, self._between), **_brief(problem.command, problem.command)},
-            flags=_brief(config, problem.flags),
-            cases=len(problem.keys),
+            problem=_brief({**dict(place), **config}, (n for n, _ in place if n in self._between)),
+            flags=_brief(config, varied(self._config[other] for other in self._problems[place])),
+            cases=len(self._problems[place]),
             is_baseline=self._is_baseline(key),
             against=self._against(key),
-            problems=tuple(dict.fromkeys(text for _, case in own if not case["accepted"] for text in case["problems"]))[
-                :_PROBLEMS
-            ],
+            problems=(*problems,)[:_PROBLEMS],
         )
 
     def _is_baseline(self, key: str) -> bool:
@@ -280,44 +292,45 @@ class _Ranking:
         baseline = self._thread.header.baseline
         return baseline is not None and any(
             summary["id"] == baseline.entry and (not baseline.runs or {*baseline.runs} & {*case["runs"]})
-            for summary, case in self._cases[key]
+            for summary, case in self._cases.get(key, ())
         )
 
     def _against(self, key: str) -> str:
         """What the latest comparison found of a case and the baseline; else what comparisons settled of it and another,
         with the entries that settled the same: `better than none (MOE-007, MOE-005)`."""
-        if self._thread.header.baseline is not None and self._is_baseline(key):
+        if self._is_baseline(key):
             return ""
         settled: dict[str, list[str]] = {}
-        for base, side, answer, f in reversed(self._compared):
-            turned = _TURNED.get(f.outcome, f.outcome)
-            for mine, theirs, other, outcome in (
-                (side, base, answer.question.base, f.outcome),
-                (base, side, f.side, turned),
-            ):
-                if key not in mine or key in theirs:
-                    continue
-                if any(self._is_other(key, case, of) for case, of in theirs.items()):
-                    return f"{_AGAINST[outcome]} the baseline ({answer.entry})"
-                if f.is_settled:
-                    settled.setdefault(f"{_AGAINST[outcome]} {subject(answer, other)}", []).append(answer.entry)
+        for outcome, name, others, entry in self._verdicts(key):
+            if any(self._is_other(key, other) for other in others):
+                return f"{_AGAINST[outcome]} the baseline ({entry})"
+            if outcome is not Outcome.OPEN:
+                settled.setdefault(f"{_AGAINST[outcome]} {name}", []).append(entry)
         beside = self._beside_baseline(key)
         kept = dict.fromkeys(by for tried in self._cases[key] for by in self._kept_by(*tried))
         settled = settled or ({"kept": [*kept]} if kept else {})
         found = [f"{text} ({listed(entries, _SHOWN)})" for text, entries in [*settled.items()][:1]]
         return beside if beside == _ELSEWHERE else "; ".join(filter(None, [*found, beside]))
 
+    def _verdicts(self, key: str) -> Iterator[tuple[Outcome, str, set[str], str]]:
+        """What comparisons found of a case, the latest first: beside which side, whose cases have these keys, and in
+        which entry."""
+        for base, side, answer, f in reversed(self._compared):
+            if key in side - base:
+                yield f.outcome, subject(answer, answer.question.base), base, answer.entry
+            if key in base - side:
+                yield _TURNED.get(f.outcome, f.outcome), subject(answer, f.side), side, answer.entry
+
     def _kept_by(self, summary: Summary, trial: Trial) -> tuple[str, ...]:
         """The decisions that keep the code of what an entry measured, if it is not that of its base."""
-        base = (summary["comparison"] or {}).get("question", {}).get("base")
-        is_base = base is not None and trial["side"] == base
+        is_base = trial["side"] is not None and trial["side"] == _base(summary)
         return () if is_base else self._thread.standing[summary["id"]].kept_by
 
-    def _is_other(self, key: str, case: str, of: Mapping[str, str]) -> bool:
-        """Whether a case with this config is the baseline, which the one of the key is not."""
+    def _is_other(self, key: str, case: str) -> bool:
+        """Whether a case is the baseline, which the one of the key is not."""
         places = baseline_cases(self._thread.header)
-        named = any(_is_of(of, place) and not _is_of(self._config[key], place) for place in places)
-        return named or (case in self._cases and self._is_baseline(case))
+        named = any(_is_of(self._config[case], place) and not _is_of(self._config[key], place) for place in places)
+        return named or self._is_baseline(case)
 
     def _beside_baseline(self, key: str) -> str:
         """What a case that was not compared with the baseline is to it."""
@@ -330,6 +343,12 @@ class _Ranking:
         sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]
         is_same = not places or any(_is_of(config, size) for size in sizes)
         return _NOT_COMPARED if is_same else _ELSEWHERE
+
+
+def _base(summary: Summary) -> str | None:
+    """The base of the comparison that an entry states."""
+    base: str | None = (summary["comparison"] or {}).get("question", {}).get("base")
+    return base
 
 
 def _brief(config: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -14,6 +14,8 @@ from logbook_agent.model.record import Record
 
 # At most so many bytes; runs that ended badly are kept first, then the newest ones.
 LIMIT_BYTES = 8000
+# So many findings leave room for runs.
+_MOST_FINDINGS = 8
 # Of so many rows, what a command reports beside metrics and config is shown even where it differs.
 _FEW_ROWS = 3
 # Of so many commands each is said once, and a run has its number, from 0.
@@ -39,31 +41,19 @@ def brief(entry: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
     shared = _shared(runs, rows)
     lines = [_run(run, shared) for run in runs]
     numbers = sum(_leave_out(row, metrics) for line in lines for row in line["rows"]) if len(rows) > _FEW_ROWS else 0
-    head, findings = _with_findings({k: v for k, v in entry.items() if v is not None and k != "runs"})
+    head = {k: v for k, v in entry.items() if v is not None and k != "runs"}
+    found = head["answer"]["findings"] if "answer" in head else []
+    head |= {"answer": {**head["answer"], "findings": found[:_MOST_FINDINGS]}} if found else {}
     shown = {"shared": shared} if shared else {}
 
     def answer(kept: Sequence[int]) -> dict[str, Any]:
-        left_out = {"findings": findings, "runs": len(runs) - len(kept), "numbers": numbers}
+        left_out = {"findings": max(0, len(found) - _MOST_FINDINGS), "runs": len(runs) - len(kept), "numbers": numbers}
         counts = {name: n for name, n in left_out.items() if n}
         told = [lines[n] for n in sorted(kept)]
         return {**head, **shown, "runs": told, **({"left_out": counts} if counts else {})}
 
     ranked = sorted(range(len(runs)), key=lambda n: (runs[n]["state"] == "finished", -n))
     return answer(ranked[: _most(len(ranked), lambda count: _size(answer(ranked[:count])) <= LIMIT_BYTES)])
-
-
-def _with_findings(head: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """The entry with as many findings of its answer as leave room for runs, and how many are left out."""
-    answer = head.get("answer")
-    if answer is None:
-        return head, 0
-    found = answer["findings"]
-
-    def first(count: int) -> dict[str, Any]:
-        return {**head, "answer": {**answer, "findings": found[:count]}}
-
-    count = _most(len(found), lambda count: _size(first(count)) <= 3 * LIMIT_BYTES // 4)
-    return first(count), len(found) - count
 
 
 def _most(count: int, fits: Callable[[int], bool]) -> int:

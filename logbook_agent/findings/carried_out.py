@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from logbook_agent.findings.attempts import command_key
-from logbook_agent.findings.comparison.answer import EntryPairs
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.model.codec import decode
 from logbook_agent.model.comparison import CODE_AXIS, code_hash, code_name
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import canonical
@@ -82,7 +83,7 @@ def _key(words: Sequence[str]) -> _Key:
 def _pairs_of(one: Summary) -> Mapping[_Key, str]:
     """When the last pair of the comparison that an entry states began, by its ID, and by axis and values. Code goes by
     its commit, and by the name that was typed."""
-    stated = EntryPairs.of(one["comparison"] or {})
-    question, began = stated.question, max((p.started for s in stated.series for p in s.pairs), default="")
+    answer = decode(Answer, one["comparison"])
+    question, began = answer.question, answer.last
     forms = (code_hash, code_name) if question.axis == CODE_AXIS else (canonical,)
     return {one["id"]: began} | {(question.axis, frozenset(map(form, question.values))): began for form in forms}

@@ -7,14 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 
 from logbook_agent.findings.comparison import synopsis, words
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
-from logbook_agent.findings.comparison.answers import answer_for, apart, confidence, placed
-from logbook_agent.findings.comparison.pairs import tried
+from logbook_agent.findings.comparison.answer import Answer, Outcome
+from logbook_agent.findings.comparison.answers import answer_of, confidence, placed, values_apart
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, names_run
-from logbook_agent.findings.trust import Compared, Trust
+from logbook_agent.findings.trust import Trust
 from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.entry import entry_of, parse_id
+from logbook_agent.model.entry import parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry, Summary
@@ -27,16 +26,16 @@ _SHOWN_NEGATIVES = 3
 
 
 class Comparisons:
-    """The answers to the comparisons of a thread, from the `pairs` that each entry measured. `discarded`
-    names the decision by which an entry was discarded."""
+    """The answers to the comparisons of a thread, from those of each entry alone (`own`). `discarded` names the
+    decision by which an entry was discarded."""
 
-    def __init__(self, pairs: Sequence[EntryPairs], header: Header, discarded: Mapping[str, str]) -> None:
-        self._pairs, self._header, self._discarded = pairs, header, discarded
+    def __init__(self, own: Sequence[Answer], header: Header, discarded: Mapping[str, str]) -> None:
+        self._own, self._header, self._discarded = own, header, discarded
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
         """The answer to every comparison, in the order of their entries."""
-        return tuple(map(self._answer, self._pairs))
+        return tuple(map(self._answer, self._own))
 
     @cached_property
     def _by_entry(self) -> dict[str, Answer]:
@@ -44,17 +43,27 @@ class Comparisons:
 
     @cached_property
     def _apart(self) -> set[str]:
-        return apart(self._pairs, self._header.case_keys)
+        return values_apart(self._own, self._header.case_keys)
 
-    def _answer(self, one: EntryPairs) -> Answer:
+    @cached_property
+    def _asking(self) -> dict[str, list[Answer]]:
+        """The answers by what they ask."""
+        found: dict[str, list[Answer]] = {}
+        for one in self._own:
+            found.setdefault(one.asks or one.entry, []).append(one)
+        return found
+
+    def _answer(self, own: Answer) -> Answer:
         """The answer of an entry, in which nothing is found to be better that somebody discarded."""
-        answer = placed(answer_for(one, self._pairs, self._header.metrics), one, self._apart)
-        by = self._discarded.get(one.entry)
+        answer = placed(own, self._asking[own.asks or own.entry], self._apart, self._discarded)
+        by = self._discarded.get(own.entry)
         if by is None:
             return answer
         found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
         why = (f"discarded by {by}",)
-        return replace(answer, findings=tuple(found), first=why, confidence=confidence(found)[0], reasons=why)
+        return replace(
+            answer, findings=tuple(found), first=why, confidence=confidence(found, answer.sittings)[0], reasons=why
+        )
 
     def answer_of(self, entry_id: str) -> Answer | None:
         """The answer to the comparison that an entry states; None where it states none."""
@@ -63,32 +72,19 @@ class Comparisons:
     def asking(self, axis: str) -> list[str]:
         """The entries whose comparison has this axis, the latest first, without those that somebody discarded."""
         return [
-            one.entry for one in reversed(self._pairs) if one.question.axis == axis and one.entry not in self._discarded
+            one.entry for one in reversed(self._own) if one.question.axis == axis and one.entry not in self._discarded
         ]
 
     def answer_with(self, record: Record) -> Answer | None:
         """The answer to the comparison of an entry as its record is now; None where it states none."""
-        now = tried(record)
+        now = answer_of(record, self._header.metrics)
         if now is None:
             return None
-        others = (one for one in self._pairs if one.entry != record.id)
-        pairs = sorted([*others, now], key=lambda one: parse_id(one.entry) or ("", 0))
-        return Comparisons(pairs, self._header, self._discarded)._answer(now)
+        others = (one for one in self._own if one.entry != record.id)
+        own = sorted([*others, now], key=lambda one: parse_id(one.entry) or ("", 0))
+        return Comparisons(own, self._header, self._discarded)._answer(now)
 
     # -- what is said of an entry ------------------------------------------------------------------
-
-    def compared(self, entry_id: str) -> Compared:
-        """The lines, result and confidence that its comparison gives to an entry."""
-        answer = self.answer_of(entry_id)
-        if answer is None:
-            return Compared()
-        return Compared(
-            lines=tuple(words.entry_lines(answer)),
-            result=synopsis.synopsis(answer) if answer.findings else None,
-            outcome=synopsis.outcome(answer),
-            confidence=answer.confidence,
-            reasons=answer.reasons,
-        )
 
     def in_summary(self, summary: Summary) -> Summary:
         """A summary whose result and confidence are those of the entry's comparison."""
@@ -99,7 +95,7 @@ class Comparisons:
         return {
             **summary,
             "negative": self.negative_of(summary),
-            **synopsis.line_data(answer),
+            "result": synopsis.synopsis(answer),
             "confidence": trust.word,
             "confidence_text": trust.text,
         }
@@ -115,23 +111,20 @@ class Comparisons:
 # -- which comparison answers a question ------------------------------------------------------------------
 
 
-def designed(answers: Sequence[Answer], records: Records, asked: Contrast) -> Answer | None:
+def designed(comparisons: Comparisons, records: Records, asked: Contrast) -> Answer | None:
     """The answer of the comparison that holds the sides of a contrast, with the metrics and cases that are asked for;
     None where no comparison does. Its base is the one that the comparison states."""
-    if any(records.entry(entry).comparison is None for entry in asked.entries):
+    answer = comparisons.answer_of(asked.entries[0]) if len(asked.entries) == 1 else None
+    if answer is None or not _is_about(answer, asked) or not _holds(asked, records.record(answer.entry)):
         return None
-    own = {entry: records.record(entry) for entry in asked.entries}
-    for answer in reversed(answers):
-        if {*asked.entries} == {answer.entry} and _is_about(answer, asked) and _holds(asked, own):
-            found = tuple(
-                f
-                for f in answer.findings
-                if (not asked.metrics or f.metric in asked.metrics)
-                and all(canonical(f.case.get(k)) == canonical(v) for k, v in asked.where.items())
-            )
-            if {*asked.metrics} <= {f.metric for f in found} and (found or not asked.where):
-                return replace(answer, findings=found)
-    return None
+    found = tuple(
+        f
+        for f in answer.findings
+        if (not asked.metrics or f.metric in asked.metrics)
+        and all(canonical(f.case.get(k)) == canonical(v) for k, v in asked.where.items())
+    )
+    is_there = {*asked.metrics} <= {f.metric for f in found} and (found or not asked.where)
+    return replace(answer, findings=found) if is_there else None
 
 
 def _is_about(answer: Answer, asked: Contrast) -> bool:
@@ -143,17 +136,16 @@ def _is_about(answer: Answer, asked: Contrast) -> bool:
     return base is None or base in names or canonical(base) in names
 
 
-def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
+def _holds(asked: Contrast, record: Record) -> bool:
     """Whether the runs that a contrast names, if any, are runs of the comparison, of different sides."""
+    if {*asked.references} == {record.id}:
+        return True
     sides: list[set[str]] = []
     for reference in asked.references:
-        record = records[entry_of(reference)]
         of = [s.run for s in record.runs if names_run(reference, s.run) and s.run.rows and s.counts]
         if reference != record.id and not all(run.part for run in of):
             return False
         sides.append({run.part.side for run in of if run.part})
-    if all(reference in records for reference in asked.references):
-        return True
     if asked.axis is None and len(sides) == 2:
         return sides[0].isdisjoint(sides[1]) and all(sides)
     return len(set().union(*sides)) > 1

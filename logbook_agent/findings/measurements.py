@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from logbook_agent.findings.case_repeats import Repeats, repeats
@@ -60,14 +61,23 @@ _Value: TypeAlias = tuple[Case, float, str | None]
 
 
 def measured(record: Record, header: Header) -> dict[str, MeasuredMetric]:
-    """What an entry measured of each primary metric, by its name."""
+    """What an entry measured of each primary metric, by its name; else what the source of an import says of it."""
     primary = [m for m in header.metrics if m.primary]
-    if record.state == VOID or not any(
-        m.name in row.metrics for m in primary for status in record.runs if status.counts for row in status.run.rows
-    ):
+    rows = [row for status in record.runs if status.counts for row in status.run.rows]
+    if record.state == VOID or not any(m.name in row.metrics for m in primary for row in rows):
         return {}
     groups = repeats(counting(cases_of(record)))
-    return {metric.name: found for metric in primary if (found := _measured(groups, metric)) is not None}
+    found = {m.name: _measured(groups, m) or _reported(rows, m) for m in primary}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _reported(rows: Sequence[Row], metric: Metric) -> MeasuredMetric | None:
+    own = [replace(row, failed=None) for row in rows if row.failed is not None and row.failed.reason == REPORTED]
+    said = [value for row in own if (value := value_in(row, metric)) is not None]
+    if not said or len({unit for _, unit in said}) > 1:
+        return None
+    values = [value for value, _ in said]
+    return {"low": min(values), "high": max(values), "unit": said[0][1], "cases": len(said), "states": [REPORTED]}
 
 
 def _measured(groups: Sequence[Repeats], metric: Metric) -> MeasuredMetric | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from logbook_agent.findings.carried_out import commands_in
-from logbook_agent.findings.opening import Synopsis
+from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
@@ -52,13 +52,14 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     """What is left to do in a thread, in the order of this module; nothing once it is closed."""
     if thread.header.closing is not None:
         return
-    criteria = [*map(_criterion, unmet(thread.header))]
+    numbers = {id(criterion): at for at, criterion in enumerate(thread.header.stop_criteria, start=1)}
+    criteria = [_criterion(numbers[id(one)], one) for one in unmet(thread.header)]
     yield from (step for step in criteria if step.command)
     for s in thread.open:
         if s["state"] in ("planned", "blocked"):
             text = f"{s['title']} ({s['state']})"
             yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}")
-    yield from (_comparison(one) for one in answers if one.command)
+    yield from (_comparison(one) for one in answers if one.command or one.retry)
     yield from map(_written, reversed(thread.next_actions))
     yield from (step for step in criteria if not step.command)
     yield from (_replication(one) for one in answers if one.replicate)
@@ -86,12 +87,14 @@ _COMPARISON = {
     "report": "Mend the gate of the comparison {}, or its command",
     "commit": "Look at what failed in the comparison {}",
     "run": "Mend what failed in the comparison {}, then ask it again",
+    "gate": "Mend what failed in the comparison {}, then ask it again",
 }
 
 
 def _comparison(one: Synopsis) -> OpenStep:
     text = _COMPARISON.get(one.lacks, "Add pairs to the open comparison {}").format(one.entry)
-    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
+    command = one.command or one.retry
+    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=command)
 
 
 def _replication(one: Synopsis) -> OpenStep:
@@ -100,12 +103,12 @@ def _replication(one: Synopsis) -> OpenStep:
     return OpenStep(kind="replication", entry=one.entry, text=text, why=why, settles=one.text, command=one.replicate)
 
 
-def _criterion(criterion: Criterion) -> OpenStep:
+def _criterion(number: int, criterion: Criterion) -> OpenStep:
     computed = criterion.computed
     return OpenStep(
         kind="criterion",
         text=f"Meet the stop criterion: {criterion.text}",
-        why=computed.reason if computed is not None else "",
+        why=computed.reason if computed else f"a person judges it, by criteria --met {number} --evidence ID",
         settles=criterion.text,
-        command=computed.command if computed is not None else "",
+        command=computed.command if computed else "",
     )

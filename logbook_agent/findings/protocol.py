@@ -18,14 +18,19 @@ if TYPE_CHECKING:
 
 # The commit that a name has, None where it names none.
 CommitOf: TypeAlias = Callable[[str], str | None]
+# The commit that a name has where another name has the same code, else None.
+SameCode: TypeAlias = Callable[[str, str], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownCommits:
-    """The commits of the repository in which commands are typed: `of` a name, and which of some are `gone` from it. By
-    default nothing is known of them."""
+class TypingPlace:
+    """The place where commands are typed: in its repository the commit `of` a name, that commit if another name has the
+    same `code`, and which of some commits are `gone`; and the path from there of a `folder` as records name it. By
+    default it is the top of a repository of which nothing is known."""
 
     of: CommitOf = lambda name: None
+    code: SameCode = lambda name, other: None
+    folder: Callable[[str], str] = lambda place: place
     gone: Callable[[Collection[str]], Collection[str]] = lambda commits: ()
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NotRequired, TypedDict, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from logbook_agent.findings.attempts import chosen
 from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.words import data as answer_data
+from logbook_agent.findings.comparison.answer_lines import data as answer_data
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
@@ -85,7 +85,7 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
     the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
     entry, header = record.entry, found.records.header
     return {
-        **line_of(record, header, found.compared(entry)),
+        **line_of(record, header, answer := found.answer_of(entry)),
         "continues": entry.continues,
         "completes": entry.completes,
         "supersedes": entry.supersedes,
@@ -96,29 +96,11 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
-        "answer": answer_data(answer) if (answer := found.comparisons.answer_of(entry.id)) is not None else None,
+        "answer": answer_data(answer) if answer is not None else None,
         "noise": [encode(n) for n in noise_of(record, header.metrics)] if entry.noise else [],
         "level_changes": level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],
     }
-
-
-class BriefMetric(TypedDict):
-    """The median of `n` samples."""
-
-    median: float
-    n: int
-    unit: str | None
-
-
-class BriefRow(TypedDict):
-    """A row in brief: what it has none of is left out."""
-
-    config: dict[str, Scalar]
-    metrics: NotRequired[dict[str, BriefMetric]]
-    observations: NotRequired[Mapping[str, object]]
-    labels: NotRequired[dict[str, str]]
-    failed: NotRequired[dict[str, str]]
 
 
 def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
@@ -147,20 +129,14 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict
     }
 
 
-def brief_row(row: Row) -> BriefRow:
-    """A row with the median and the number of samples of each metric."""
-    found: BriefRow = {"config": row.config}
-    if row.metrics:
-        found["metrics"] = {
-            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
-        }
-    if row.observations:
-        found["observations"] = row.observations
-    if row.labels:
-        found["labels"] = row.labels
-    if row.failed is not None:
-        found["failed"] = encode(row.failed)
-    return found
+def brief_row(row: Row) -> dict[str, Any]:
+    """A row with the median and the number of samples of each metric; what it has none of is left out."""
+    metrics = {
+        name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
+    }
+    failed = encode(row.failed) if row.failed is not None else None
+    more = {"metrics": metrics, "observations": row.observations, "labels": row.labels, "failed": failed}
+    return {"config": row.config, **{name: found for name, found in more.items() if found}}
 
 
 def search(found: Findings, words: Sequence[str]) -> list[FoundEntry]:
@@ -214,15 +190,10 @@ def _hits(places: list[tuple[str, str]], words: Sequence[str]) -> list[dict[str,
 
 
 def _snippet(content: str, at: int) -> str:
-    """The line around a place, or as much of it as is shown, from a whole word on."""
+    """The line around a place, or as much of it as is shown."""
     begin = content.rfind("\n", 0, at) + 1
     start = max(begin, at - _SNIPPET // 2)
-    if start > begin:
-        space = content.find(" ", start, at)
-        start = space + 1 if space >= 0 else start
-    end = content.find("\n", at)
-    line = content[start : end if end >= 0 else len(content)]
-    return ("…" if start > begin else "") + cut_line(line, at - start + _SNIPPET)
+    return ("…" if start > begin else "") + cut_line(content[start:].partition("\n")[0], at - start + _SNIPPET)
 
 
 _SHOWN_FINDINGS = 12

@@ -13,28 +13,27 @@ from functools import cached_property
 
 from logbook_agent.findings.advice import ab_more, addressed
 from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs
-from logbook_agent.findings.comparison.words import failures as failed_pairs
+from logbook_agent.findings.best import best_reported
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answer_lines import failures as failed_pairs
 from logbook_agent.findings.comparisons import Comparisons
 from logbook_agent.findings.open_steps import next_step
 from logbook_agent.findings.opening import (
     NO_ANSWERS,
     Opening,
-    Synopsis,
     best_of,
     best_text,
     failures,
     in_words,
     nothing_settled,
-    of_comparisons,
-    retries,
-    without_code,
+    reported_text,
 )
-from logbook_agent.findings.protocol import Clock, KnownCommits, Records
+from logbook_agent.findings.protocol import Clock, Records, TypingPlace
 from logbook_agent.findings.summaries import summary_of
+from logbook_agent.findings.synopses import Synopsis, moved_on, of_comparisons, without_code
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
-from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.budget import NO_BUDGET
+from logbook_agent.model.codec import decode
 from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import fails
@@ -44,16 +43,15 @@ from logbook_agent.model.summary import Summary, TriedItem
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.phrases import counted
 
-# Where nobody asks a repository.
-_UNKNOWN = KnownCommits()
+_UNKNOWN = TypingPlace()
 
 
-def read(clock: Clock, records: Records, naming: Sequence[str] = (), commits: KnownCommits = _UNKNOWN) -> Findings:
-    """The findings of a logbook as it is now. `naming`: what names this logbook in commands that need it; `commits`
-    are those that there are here and now, for commands that name codes."""
+def read(clock: Clock, records: Records, naming: Sequence[str] = (), here: TypingPlace = _UNKNOWN) -> Findings:
+    """The findings of a logbook as it is now. `naming`: what names this logbook in commands that need it; `here` is
+    where they are typed."""
     # A process may go on for days; meanwhile others change the header.
     records.reread_header()
-    return Findings(records.outgoing(), clock.now, naming, commits)
+    return Findings(records.outgoing(), clock.now, naming, here)
 
 
 class Findings:
@@ -65,11 +63,11 @@ class Findings:
         records: Records,
         now: Callable[[], datetime],
         naming: Sequence[str] = (),
-        commits: KnownCommits = _UNKNOWN,
+        here: TypingPlace = _UNKNOWN,
     ) -> None:
         self.records = records
         self.naming = naming
-        self._commits = commits
+        self.here = here
         self._now = now
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
@@ -89,7 +87,7 @@ class Findings:
 
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
             facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
-            facts = dataclasses.replace(facts, commit_of=self._commits.of)
+            facts = dataclasses.replace(facts, same_code=self.here.code, folder=self.here.folder)
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 
@@ -181,19 +179,19 @@ class Findings:
     # -- comparisons -----------------------------------------------------------------------------
 
     @cached_property
-    def _pairs(self) -> list[EntryPairs]:
-        """The pairs that each entry measured for the comparison that it states, in the order of the entries."""
-        return [EntryPairs.of(s["comparison"]) for s in self._summarised.entries if s["comparison"] is not None]
+    def _answers(self) -> list[Answer]:
+        """The answer that each entry has by itself to the comparison that it states, in the order of the entries."""
+        return [decode(Answer, s["comparison"]) for s in self._summarised.entries if s["comparison"] is not None]
 
     @property
     def states_comparisons(self) -> bool:
         """Whether an entry states a comparison."""
-        return bool(self._pairs)
+        return bool(self._answers)
 
     @cached_property
     def comparisons(self) -> Comparisons:
         """The comparisons of the thread, with their answers."""
-        return Comparisons(self._pairs, self.records.header, self.discarded)
+        return Comparisons(self._answers, self.records.header, self.discarded)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -205,7 +203,7 @@ class Findings:
     def answered(self) -> Opening:
         """The opening of a thread that states comparisons, without what people wrote: the part that needs no record
         but those of its comparisons."""
-        return self._opening(self.synopses) if self.synopses else NO_ANSWERS
+        return self._opening() if any(not one.is_failed for one in self.synopses) else NO_ANSWERS
 
     @cached_property
     def synopses(self) -> tuple[Synopsis, ...]:
@@ -220,8 +218,9 @@ class Findings:
             s.entry: self.entry(s.entry).comparison for s in found if ab_more(s.entry) in f"{s.command} {s.replicate}"
         }
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
-        gone = {*self._commits.gone({commit for own in code.values() for commit in own})} if code else set()
-        return [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
+        gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
+        left = [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
+        return [moved_on(s, self.entry(s.entry).comparison, self.here.of) if s.lacks == "commit" else s for s in left]
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""
@@ -233,19 +232,17 @@ class Findings:
             return one
         return dataclasses.replace(one, why=f"{one.why}; the budget leaves {counted(left, 'run')}")
 
-    def _opening(self, answers: tuple[Synopsis, ...]) -> Opening:
+    def _opening(self) -> Opening:
         """What comparisons say, with what was asked, what failed, and what comes next."""
-        header, thread = self.records.header, self.thread
+        header, thread, answers = self.records.header, self.thread, self.synopses
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
         failed, negative = failures(thread, stated, {one.entry for one in answers if one.is_settled})
-        again = retries(self.records, thread, self.comparisons.answers, {one.entry for one in answers if one.command})
-        next_of, step = next_step(thread, (*answers, *again))
+        next_of, step = next_step(thread, answers)
         return Opening(
             asked=header.goal or header.title,
             answers=answers,
             negative=negative,
             failed=failed,
-            retries=again,
             next_of=next_of,
             next=step,
         )
@@ -253,20 +250,21 @@ class Findings:
     @cached_property
     def opening(self) -> Opening:
         """The first lines of the thread, which every reader begins with."""
-        found, thread = self.answered if self.answered.answers else self._opening(()), self.thread
+        found, thread = self.answered if self.answered.answers else self._opening(), self.thread
         not_settled, command, best = "", "", None
         if not found.found:
-            retried = {one.entry for one in found.retries}
+            retried = {one.entry for one in found.answers if one.is_failed}
             asked = [a for a in self.answers if a.failure is None or a.entry in retried]
             is_open = bool(found.left) or any(a.pairs for a in asked)
             not_settled, command = nothing_settled(self.records, thread, asked, is_open=is_open)
             best = best_of(thread, self.answers)
+        reported = [reported_text(one) for one in best_reported(thread)[:1]]
         return dataclasses.replace(
             found,
             not_settled=not_settled,
             command=self.typed(command),
             in_words=in_words(thread, self.answers, best),
-            best=best_text(best) if best is not None and not found.answers else "",
+            best="" if found.found or found.left else best_text(best) if best is not None else "".join(reported),
         )
 
     @property
@@ -357,6 +355,6 @@ class Findings:
         """The entries that complete or supersede this one, where there are some: from summaries alone."""
         return self._standings.get(entry_id, Standing()).later
 
-    def compared(self, entry: Entry) -> Compared:
-        """The lines, result and confidence that its comparison gives to an entry."""
-        return self.comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
+    def answer_of(self, entry: Entry) -> Answer | None:
+        """The answer to the comparison that an entry states; None where it states none."""
+        return self.comparisons.answer_of(entry.id) if entry.comparison is not None else None

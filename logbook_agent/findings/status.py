@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Synopsis, best_text
+from logbook_agent.findings.best import BestCase, best_reported, bests
+from logbook_agent.findings.opening import best_text, reported_text
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun
@@ -140,6 +141,13 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     # What the baseline itself measured is known.
     cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
     yield _newest("best", map(_best, cases))
+    yield _newest(
+        "reported",
+        [
+            {"metric": one.metric, "value": one.value, "entry": one.entry, "text": reported_text(one)}
+            for one in best_reported(thread)
+        ],
+    )
     # Decisions have a list of their own.
     said = [w for w in first.in_words if w.entry and w.kind != "decision"]
     yield _newest("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])

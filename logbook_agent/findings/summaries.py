@@ -8,10 +8,13 @@ from collections.abc import Sequence
 
 from logbook_agent.findings.attempts import finished, how_it_failed, items_of, keys_of
 from logbook_agent.findings.cases import without_mended
-from logbook_agent.findings.comparison.pairs import tried
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answers import answer_of
+from logbook_agent.findings.comparison.synopsis import synopsis
 from logbook_agent.findings.measurements import counted_rows, measured, row_counts, unit_of
 from logbook_agent.findings.thread import said_by
-from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
+from logbook_agent.findings.trust import trust_of
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import settled
 from logbook_agent.model.gates import REPORTED, fails
 from logbook_agent.model.header import Header, Metric, metric_named
@@ -46,7 +49,7 @@ def summary_of(record: Record, header: Header) -> Summary:
         "settled": settled(record.state),
         "stated": {"stated": entry.confidence, "stated_reason": entry.confidence_reason},
         "name": entry.name,
-        "comparison": compared.data() if (compared := tried(record)) is not None else None,
+        "comparison": encode(answer) if (answer := answer_of(record, header.metrics)) is not None else None,
         "tried": items_of(without_mended(record)),
         "finished": finished(record),
         "keys": keys_of(record),
@@ -54,8 +57,6 @@ def summary_of(record: Record, header: Header) -> Summary:
         "failed_rows": failed_rows,
         "measured": measured(record, header),
         "digest": record_digest(record),
-        "asked": None,
-        "candidates": None,
     }
 
 
@@ -81,9 +82,9 @@ def _text(text: str | None) -> str | None:
 _TEXT_CHARS = 120
 
 
-def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> EntryLine:
-    """The line of `list` about an entry."""
-    trust = trust_of(record.entry, len(record.runs), compared)
+def line_of(record: Record, header: Header, answer: Answer | None = None) -> EntryLine:
+    """The line of `list` about an entry, and the answer to its comparison."""
+    trust = trust_of(record.entry, len(record.runs), answer)
     return {
         "id": record.id,
         "opened": record.entry.opened,
@@ -93,7 +94,7 @@ def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -
         "confidence_text": trust.text if trust is not None else None,
         "title": record.entry.title,
         "runs": len(record.runs),
-        "result": compared.result or headline(record, header),
+        "result": synopsis(answer) if answer is not None and answer.findings else headline(record, header),
     }
 
 

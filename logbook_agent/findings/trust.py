@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.entry import CONFIDENCES, Confidence, Entry
 from logbook_agent.text.phrases import bounded
 
 _SHOWN_REASONS = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """What its comparison gives to an entry: lines of Markdown, the first finding in a sentence as `result`, the
-    `outcome` that its goals share, and the confidence with its reasons."""
-
-    lines: tuple[str, ...] = ()
-    result: str | None = None
-    outcome: str | None = None
-    confidence: Confidence = "exploratory"
-    reasons: tuple[str, ...] = ()
-
-
-NOT_COMPARED = Compared()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +41,15 @@ class Trust:
         return f"{self.word} (stated by hand{said}; computed: {self.computed})"
 
 
-def trust_of(entry: Entry, runs: int, compared: Compared = NOT_COMPARED) -> Trust | None:
-    """The confidence in an entry with so many runs; None for entries that claim nothing: notes, and experiments
-    without runs, commands or a stated confidence."""
+def trust_of(entry: Entry, runs: int, answer: Answer | None = None) -> Trust | None:
+    """The confidence in an entry with so many runs, and the answer to its comparison; None for entries that claim
+    nothing: notes, and experiments without runs, commands or a stated confidence."""
     is_claim = entry.kind == "experiment" and bool(runs or entry.commands)
     if not (is_claim or entry.confidence is not None):
         return None
     return Trust(
-        computed=compared.confidence,
-        reasons=compared.reasons,
+        computed=answer.confidence if answer is not None else "exploratory",
+        reasons=answer.reasons if answer is not None else (),
         stated=entry.confidence,
         stated_reason=entry.confidence_reason,
     )

@@ -288,7 +288,8 @@ def write_offline(workspace: Workspace, folder: str, request: SyncRequest) -> tu
         # They are no part of the code beside which they lie.
         files.write(".gitignore", "*\n", durable=False)
     documents, counts = {"issue.md": f"# {texts.title()}\n\n{plan.writes[0].text}\n"}, Counter[str]()
-    for write in plan.writes[1:]:
+    # What closes the issue has no text.
+    for write in (one for one in plan.writes[1:] if one.document):
         counts[write.document] += 1
         documents[f"{write.document}-{counts[write.document]:02d}.md"] = f"{write.text}\n"
     for name, text in documents.items():

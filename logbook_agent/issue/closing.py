@@ -132,8 +132,7 @@ def _left(found: Findings, book: Book) -> tuple[Left, list[str]]:
     going = {e["id"] for e in thread.open if e["state"] in GOING} | at_work
     running = tuple(e for e in thread.by_id if e in going)
     unfinished = tuple(e for e in unfinished if e not in going)
-    answers = (*found.opening.answers, *found.opening.retries)
-    left = {step.entry for step in open_steps(thread, answers) if step.kind == "comparison"}
+    left = {step.entry for step in open_steps(thread, found.opening.answers) if step.kind == "comparison"}
     comparisons = tuple(e for e in thread.by_id if e in left and e not in going and e not in unfinished)
     warnings = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]

@@ -124,7 +124,7 @@ class IssueValues:
             "best": self.best,
             "plots": pictures(self.links, self.plots),
             "criteria": self.criteria,
-            "results": results(self.thread, self.links),
+            "results": results(self.found, self.links),
             "decisions": self._entries(self.thread.decisions, "decision"),
             "negative_results": self._entries(self.thread.negative, "negative"),
             "conclusion": self.closing,

@@ -7,13 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from logbook_agent.findings.best import SHOWN, BestCase
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.measurements import unit_of
+from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue import inert
 from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
-from logbook_agent.model.summary import Candidate, MeasuredMetric, Summary
+from logbook_agent.model.summary import MeasuredMetric, Summary
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.store.layout import PLOTS
 from logbook_agent.text import markdown as md
@@ -26,8 +29,9 @@ _CASE_BYTES = 120
 _SAME_BYTES = 600
 
 
-def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> dict[str, object] | None:
+def results(of: Findings, links: Links, only: Collection[str] | None = None) -> dict[str, object] | None:
     """The table of some entries (`only`; None: of all), of the newest that have room; None where there are none."""
+    thread = of.thread
     found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
     if not found:
         return None
@@ -36,22 +40,22 @@ def results(thread: Thread, links: Links, only: Collection[str] | None = None) -
     return {
         "columns": [inert.cell(name) for name in metrics] or ["Result"],
         "rows": [
-            {"id": inert.entry_link(links, s["id"]), **_row(thread, s, metrics, same)}
-            for s in found[-inert.MOST_ITEMS :]
+            {"id": inert.entry_link(links, s["id"]), **_row(of, s, metrics, same)} for s in found[-inert.MOST_ITEMS :]
         ],
         "same": inert.words(assignments(same), _SAME_BYTES),
         "left_out": inert.left_out(links, len(found) - inert.MOST_ITEMS, "earlier entry", "earlier entries"),
     }
 
 
-def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, object]:
+def _row(of: Findings, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, object]:
     state: str = summary["state"]
     if summary["failed_rows"]:
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
-    if (why := thread.standing[summary["id"]].why) != summary["state"]:
+    if (why := of.thread.standing[summary["id"]].why) != summary["state"]:
         state += f", {why}" if why else ""
-    if summary["candidates"] is not None:
-        cells = [_candidates(summary["candidates"], name) for name in metrics]
+    answer = of.comparisons.answer_of(summary["id"]) if summary["comparison"] is not None else None
+    if answer is not None and answer.findings:
+        cells = [_answer(answer, name) for name in metrics]
     else:
         cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {
@@ -59,7 +63,7 @@ def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collect
         "state": state,
         "confidence": summary["confidence"] or "",
         "cells": cells or [inert.cell(inert.words(summary["result"] or "", inert.TITLE_BYTES))],
-        "case": _code_cell(summary["asked"]) if summary["asked"] is not None else _cases(summary["measured"], same),
+        "case": _code_cell(words.asked(answer)) if answer and answer.findings else _cases(summary["measured"], same),
     }
 
 
@@ -72,20 +76,22 @@ def _same(summaries: Sequence[Summary]) -> dict[str, str]:
     return {k: v for k, v in configs[0].items() if all(c.get(k) == v for c in configs)}
 
 
-def _candidates(found: Sequence[Candidate], name: str) -> str:
-    """The candidate of a comparison with its change against the base; of several, how many came out how."""
-    own = [one for one in found if one["metric"] == name]
+def _answer(answer: Answer, name: str) -> str:
+    """What a comparison found of a side, with its change against the base; of several, how many came out how."""
+    own = [f for f in answer.findings if f.metric == name]
     if not own:
         return "—"
     if len(own) > 1:
-        outcomes = Counter("failed" if one["failed"] else one["outcome"] for one in own)
+        outcomes = Counter("failed" if f.failed_side else f.outcome.value for f in own)
         return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-    [one] = own
-    if one["failed"]:
-        return f"{inert.cell(inert.words(one['failed'], _CASE_BYTES))} failed"
-    value = "?" if one["value"] is None else _no_pipe(inert.number(name, one["value"], one["unit"], one["spread"]))
-    said = f"{one['change']}, {one['outcome']}"
-    return f"{inert.cell(inert.words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
+    [f] = own
+    if f.failed_side:
+        return f"{inert.cell(inert.words(words.subject(answer, f.failed_side), _CASE_BYTES))} failed"
+    spread = (f.other.high or 0.0) - (f.other.low or 0.0)
+    value = "?" if f.other.median is None else _no_pipe(inert.number(name, f.other.median, f.unit, spread))
+    said = f"{words.signed(f.change)}, {f.outcome.value}"
+    side = inert.cell(inert.words(words.subject(answer, f.side), _CASE_BYTES))
+    return f"{side}: {value} ({f'**{said}**' if f.is_settled and not f.is_watched else said})"
 
 
 def _cell(found: MeasuredMetric | None, name: str) -> str:

@@ -36,8 +36,8 @@ def entry_values(
     """The values of one entry in the template of updates: its sections as in the view, with links, with the plots that
     it names and the files that its runs `left`; `cap`: the bytes of a section."""
     entry, found = record.entry, values.found
-    compared = found.compared(entry)
-    trust = trust_of(entry, len(record.runs), compared)
+    answer = found.answer_of(entry)
+    trust = trust_of(entry, len(record.runs), answer)
 
     def linked(entry_id: str | None) -> str | None:
         return values.id_link(entry_id) if entry_id is not None else None
@@ -47,7 +47,7 @@ def entry_values(
         replace(record, entry=replace(entry, continues=continues, completes=completes, supersedes=supersedes)),
         replace(said_of(record, values.header.metrics, render), command=_commands(record, cap)),
         later={key: [*map(values.id_link, ids)] for key, ids in found.thread.standing[entry.id].later.items()},
-        compared=compared,
+        answer=answer,
         plots=pictures(values.links, plots),
         artifacts=md.items(files(values.links, left)),
     )
@@ -116,7 +116,7 @@ def snapshot_values(values: IssueValues, snapshot: Snapshot, records: Sequence[R
             if (text := _commands(r))
         ],
         **{name: _gathered(found, len(runs)) for name, found in described.items()},
-        "results": results(values.thread, values.links, {r.id for r in records}),
+        "results": results(values.found, values.links, {r.id for r in records}),
         "logbook": values.logbook,
     }
 

@@ -15,6 +15,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from logbook_agent.model.run_numbers import TwinRun, typed_run
@@ -176,6 +177,9 @@ def converter(hint: Any) -> Converter:
         return _tuple(converter(get_args(hint)[0]))
     if origin is dict or origin is Mapping:
         return _dict(converter(get_args(hint)[1]))
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        member = _literal(tuple(hint))
+        return lambda value: hint(member(value))
     if dataclasses.is_dataclass(hint):
         # Made for the first value: most records hold few of the classes that they may hold.
         return lambda value: _dataclass(cast(Any, hint))(value)

@@ -353,10 +353,6 @@ class Run:
         """Whether a worker looked which code ran: none before a run has started, and none can behind a launcher."""
         return bool(self.software) and self.launcher is None
 
-    def is_on(self, host: str) -> bool:
-        """Whether the command uses this machine, as far as the record tells."""
-        return self.launcher is None and self.host.name in (None, host)
-
     @property
     def command(self) -> tuple[str, ...]:
         """What was executed, without a launcher's prefix."""

@@ -63,8 +63,8 @@ class Trial(TypedDict):
 
 class MeasuredMetric(TypedDict, total=False):
     """What an entry measured of a metric: `low`, `high`, `unit`, number of `cases`, and these as `trials`. Where no run
-    that measured it finished, there are `states` in place of trials; where its values have no common scale, `units`
-    alone."""
+    that measured it finished, and where an import reported the values, there are `states` in place of trials; where the
+    values have no common scale, `units` alone."""
 
     low: float
     high: float
@@ -102,29 +102,6 @@ class TriedItem(TypedDict):
     since: NotRequired[str | None]
 
 
-class Candidate(TypedDict):
-    """What a comparison found of one side by one metric, for a table of results; `failed` names the side that failed in
-    each pair."""
-
-    metric: str
-    side: str
-    failed: str
-    value: float | None
-    spread: float
-    unit: str | None
-    change: str
-    outcome: str
-    is_bold: bool
-
-
-class AnswerLine(TypedDict):
-    """The comparison of an entry in a line: its `result` in a sentence, what was `asked`, and its `candidates`."""
-
-    result: str
-    asked: str
-    candidates: list[Candidate]
-
-
 class StatedConfidence(TypedDict):
     """The confidence that a person stated, and why."""
 
@@ -135,9 +112,8 @@ class StatedConfidence(TypedDict):
 class Summary(SaidByEntry):
     """The summary of an entry: its line of `list`, and what `status`, the view and the issue need beyond it.
 
-    `comparison` holds its pairs (`EntryPairs.data`), `keys` those under which its commands are found, `finished` number
-    and start of the last run of each command that finished. `asked` and `candidates` follow from the answer to the
-    comparison, None where it has none."""
+    `comparison` holds the answer to its comparison, as plain data, `keys` those under which its commands are found, and
+    `finished` number and start of the last run of each command that finished."""
 
     confidence: Confidence | None
     confidence_text: str | None
@@ -158,8 +134,6 @@ class Summary(SaidByEntry):
     failed_rows: int
     measured: dict[str, MeasuredMetric]
     digest: str
-    asked: str | None
-    candidates: list[Candidate] | None
 
 
 class FoundEntry(Summary):

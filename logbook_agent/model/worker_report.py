@@ -27,8 +27,7 @@ OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
     """What the worker finds just before the command starts, at the time `started`: `env` are the variables around the
-    command that matter. `apart` are runs (`MOE-I8-003 run 1`) that need the same devices, so that none of them was made
-    beside this one."""
+    command that matter."""
 
     format: int = 1
     started: str
@@ -39,7 +38,6 @@ class Began:
     contention: Contention | None = None
     code: Code | None = None
     inputs: tuple[InputFile, ...] = ()
-    apart: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 

@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
 from logbook_agent.features import hook_module
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.computed_texts import said_of
-from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Failed, Opening, Synopsis
+from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Failed, Opening
+from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Thread
-from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
+from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NAMED_KINDS
 from logbook_agent.model.header import STEP, Baseline, Criterion, Header, Metric
@@ -40,7 +42,7 @@ class Blocks:
         self._header = header
 
     @cached_property
-    def _values(self) -> HeaderValues:
+    def _values(self) -> dict[str, Any]:
         return header_values(self._header)
 
     def header(self, plots: Sequence[str] = (), answers: Opening = NO_ANSWERS) -> str:
@@ -55,13 +57,13 @@ class Blocks:
         record: Record,
         *,
         later: Mapping[str, Sequence[str]] = NO_LATER,
-        compared: Compared = NOT_COMPARED,
+        answer: Answer | None = None,
         plots: Sequence[str] = (),
     ) -> str:
         """The block of an entry."""
         entry = record.entry
-        trust = trust_of(record.entry, len(record.runs), compared)
-        found = self.sections(record, later=later, compared=compared, plots=plots)
+        trust = trust_of(record.entry, len(record.runs), answer)
+        found = self.sections(record, later=later, answer=answer, plots=plots)
         values = {
             "id": entry.id,
             "title": _SUFFIX.sub(r"\\(", md.one_line(entry.title)),
@@ -80,13 +82,13 @@ class Blocks:
         record: Record,
         *,
         later: Mapping[str, Sequence[str]] = NO_LATER,
-        compared: Compared = NOT_COMPARED,
+        answer: Answer | None = None,
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
         """The sections of an entry, before a template lays them out."""
         said = said_of(record, self._header.metrics, self.table)
         files = artifacts_text(self._header.topic, record)
-        return sections(record, said, later=later, compared=compared, plots=plots, artifacts=files)
+        return sections(record, said, later=later, answer=answer, plots=plots, artifacts=files)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
@@ -188,29 +190,7 @@ def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
     return md.one_line("; ".join(t for t in found if t)) or "a baseline without case and numbers"
 
 
-class HeaderValues(TypedDict):
-    """A header for templates: its texts, and lists of texts."""
-
-    topic: str
-    title: str
-    prefix: str
-    opened: str
-    zone: str
-    goal: str | None
-    summary: str | None
-    metrics: list[str]
-    secondary_metrics: list[str]
-    gates: list[str]
-    constraints: list[str]
-    links: list[dict[str, str]]
-    baseline: dict[str, Any] | None
-    baseline_moves: list[dict[str, str]]
-    stop_criteria: list[str]
-    matrix: list[dict[str, object]]
-    command_templates: list[dict[str, str]]
-
-
-def header_values(header: Header) -> HeaderValues:
+def header_values(header: Header) -> dict[str, Any]:
     """The values of a header for templates."""
     baseline, budget = header.baseline, assignments(encode(header.budget))
     return {

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings import facts
+from logbook_agent.findings.comparison import answer_lines, synopsis
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.computed_texts import ComputedTexts
-from logbook_agent.findings.trust import NOT_COMPARED, Compared, Trust, trust_of
+from logbook_agent.findings.trust import Trust, trust_of
 from logbook_agent.model.entry import (
     ARTIFACTS,
     COMMAND,
@@ -56,29 +58,32 @@ def sections(
     said: ComputedTexts,
     *,
     later: Mapping[str, Sequence[str]] = NO_LATER,
-    compared: Compared = NOT_COMPARED,
+    answer: Answer | None = None,
     plots: Sequence[str] = (),
     artifacts: str = "",
 ) -> tuple[Section, ...]:
     """All sections of an entry in order. A field without text holds a place for a computed section.
 
-    `said` are its computed texts, `compared` is what its comparison gives to it, `plots` are the
+    `said` are its computed texts, `answer` is that to its comparison, `plots` are the
     pictures that it names, and `artifacts` the files that its runs left.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
     computed = [
         *_computed(record, said),
-        (COMPARISON, "computed", items(list(compared.lines))),
+        (COMPARISON, "computed", items(answer_lines.entry_lines(answer) if answer is not None else [])),
         (PLOTS, "drawn", "\n\n".join(plots)),
         (ARTIFACTS, "kept", artifacts),
-        (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, len(record.runs), compared))),
+        (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, len(record.runs), answer))),
     ]
     for label, suffix, text in computed:
         if text:
             name = _free(label, suffix, taken)
             found.insert(_place(found, label), Section(label=name, text=clean(text), computed=True))
-    return (*_relations(record, later, taken, compared.outcome), *(s for s in found if s.text.strip()))
+    return (
+        *_relations(record, later, taken, synopsis.outcome(answer) if answer is not None else None),
+        *(s for s in found if s.text.strip()),
+    )
 
 
 def _free(label: str, suffix: str, taken: set[str]) -> str:

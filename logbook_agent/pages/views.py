@@ -12,7 +12,6 @@ from secrets import token_hex
 from typing import Literal
 
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.trust import NOT_COMPARED
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import GOING, digest
@@ -163,8 +162,8 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
         key = ""
         try:
             if (summary := summaries.get(entry_id)) is not None:
-                compared = found.comparisons.compared(entry_id) if summary["comparison"] is not None else NOT_COMPARED
-                key = digest(common, summary["digest"], found.later(entry_id), encode(compared))
+                answer = found.comparisons.answer_of(entry_id) if summary["comparison"] is not None else None
+                key = digest(common, summary["digest"], found.later(entry_id), encode(answer))
                 before, _, text = kept.get(entry_id, "").partition("\n")
                 if before == key and not any(form in text for form in redactor.forms):
                     texts[entry_id] = with_numbers(found, text)
@@ -173,8 +172,8 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {error.said}")
             continue
-        later, compared = found.later(entry_id), found.compared(record.entry)
-        text = blocks.entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
+        later, answer = found.later(entry_id), found.answer_of(record.entry)
+        text = blocks.entry(record, later=later, answer=answer, plots=plots_of(found, record.entry))
         texts[entry_id] = with_numbers(found, text)
         if key and not record.entry.plots:  # a plot follows from the records of other entries
             fresh[entry_id] = f"{key}\n{text}"

@@ -1,29 +1,31 @@
 """The work order of one run, the record that begins with it, what is written into that as the worker reports, and the
-other runs that use the machine."""
+budget that must have room for it."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.features import hook_module
+from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.comparison import Part
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.errors import BudgetSpent, LogbookError
+from logbook_agent.model.record import spent
 from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.contention import host_root, load_now
+from logbook_agent.running.provenance.contention import host_root, load_now, other_runs
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
-from logbook_agent.store.open_runs import ActiveRun, active_runs
-from logbook_agent.store.processes import this_host
-from logbook_agent.store.workspace import Workspace, place_of
+from logbook_agent.store.workspace import Workspace, naming, place_of
 from logbook_agent.text.commands.script import hides_failures, swallows_failures
+from logbook_agent.text.shell_words import command_line
 
 
 class Display(Protocol):
@@ -92,6 +94,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         secret_names=config.secrets,
         secret_rules=config.secret_rules,
         rules=config.code.reading(command.read),
+        is_setup=plan.until is not None,
     )
 
 
@@ -152,40 +155,52 @@ def with_facts(run: Run, facts: Began) -> Run:
         host=facts.host,
         devices=facts.devices,
         software=facts.software,
-        contention=with_runs_of(run, facts.contention, facts.apart),
+        contention=facts.contention,
         problems=(*run.problems, *facts.problems),
     )
 
 
-def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
-    """The planned run with the runs that are unfinished when it starts, which may share its machine: not the setup of
-    its own series. `takes_turns`: its worker finds out about those that have not begun."""
-    beside = [one for one in active_runs(workspace, book) if one.has_begun or not takes_turns]
-    beside = [one for one in beside if one.run.until is None or one.run.entry != run.entry]
-    return dataclasses.replace(run, contention=with_runs(Contention(), beside) if beside else None)
-
-
-def with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
-    """The contention that the worker found, with the runs that the client knows of and that are not `apart` from this
-    one."""
-    known = [name for name in (run.contention.runs if run.contention is not None else ()) if name not in apart]
-    if found is None and not known:
-        return None
-    found = found or Contention()
-    return dataclasses.replace(found, runs=tuple(dict.fromkeys((*known, *found.runs))))
-
-
-# -- other runs on this machine ----------------------------------------------------------------------
-
-
-def with_runs(found: Contention | None, runs: Sequence[ActiveRun]) -> Contention | None:
-    """The contention with those of these runs that are on this machine."""
-    here = tuple(one.name for one in runs if one.run.is_on(this_host()))
-    return replace(found, runs=here) if found is not None and here else found
-
-
-def machine_now(workspace: Workspace, book: Book) -> Contention:
+def machine_now(workspace: Workspace) -> Contention:
     """How busy this machine is now; its accelerators are not looked at."""
     runnable, load_1m = load_now(host_root(workspace.environ))
-    found = Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m)
-    return with_runs(found, active_runs(workspace, book)) or found
+    runs = other_runs(Path(os.path.realpath(workspace.root)))
+    return Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m, runs=runs)
+
+
+# -- the budget ------------------------------------------------------------------------------------
+
+
+def reserve(workspace: Workspace, book: Book, plan: RunPlan) -> tuple[int, float | None]:
+    """The number of a new run, and the seconds that the budget leaves for it (None: any); of two processes one gets
+    the last run. Teardown is always made. Raises BudgetSpent."""
+    if plan.always or book.header.limits == NO_BUDGET:
+        return book.new_run(plan.entry_id), None
+    with book.lock():
+        left_s = check_budget(workspace, book, is_warm_up=plan.discarded)
+        return book.new_run(plan.entry_id), left_s
+
+
+def check_budget(workspace: Workspace, book: Book, *, is_warm_up: bool = False) -> float | None:
+    """The seconds that the budget leaves for a run; None: any. A warm-up takes time alone. Raises BudgetSpent."""
+    if book.header.limits == NO_BUDGET:
+        return None
+    limits = book.reread_header().limits
+    budget = dataclasses.replace(limits, runs=None) if is_warm_up else limits
+    taken = sum(len(book.run_numbers(entry)) for entry in book.entry_ids())
+    if budget.hours is None and not budget.is_spent(taken, 0.0):
+        return None  # and no record has to be read
+    records = book.contents().records
+    runs, hours = spent(records, workspace.now())
+    # Runs that another process is about to record.
+    runs += taken - sum(len(record.runs) for record in records)
+    if budget.is_spent(runs, hours):
+        are_runs = limits.runs is not None and runs >= limits.runs
+        more = (
+            f"runs={2 * max(limits.runs or 0, runs)}" if are_runs else f"hours={2 * max(limits.hours or 0, hours):.2g}"
+        )
+        raise BudgetSpent(
+            f"the budget of {book.topic} is used up: {limits.text(runs, hours)}",
+            cause="no further run starts until the person who set the budget raises it",
+            hint=command_line(["logbook", "criteria", *naming(workspace, book), "--budget", more]),
+        )
+    return None if budget.hours is None else (budget.hours - hours) * 3600

@@ -20,7 +20,7 @@ from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import Inside
-from logbook_agent.running.launch.program_path import resolve
+from logbook_agent.running.programs import resolve
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
 from logbook_agent.text.shell_words import command_line, split_env_word, split_env_words

@@ -13,13 +13,12 @@ from datetime import UTC, datetime
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Curve, Exit, Output, Problem, Row, Run, noted
 from logbook_agent.model.worker_report import End
-from logbook_agent.running.order import with_runs_of
-from logbook_agent.running.point_files import event_points, point_sink
-from logbook_agent.running.results.curve_points import KnownKeys
-from logbook_agent.running.results.log_excerpt import LogExcerpt
+from logbook_agent.running.launch.output_log import LogExcerpt
+from logbook_agent.running.results.classifier import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.book import Book
@@ -64,7 +63,7 @@ def ended(run: Run, end: End, found: RunResults) -> Run:
         duration_s=end.duration_s,
         exit=end.exit,
         peak_memory_bytes=end.peak_memory_bytes,
-        contention=with_runs_of(run, end.contention),
+        contention=end.contention or run.contention,
         output=end.output and found.output,
         artifacts=end.artifacts,
         rows=found.rows,
@@ -89,7 +88,8 @@ def cut_off(run: Run, exit: Exit, why: str, found: RunResults) -> Run:
 
 def known_keys(header: Header, run: Run) -> KnownKeys:
     """What is known of the keys of a run's rows."""
-    return KnownKeys(declared=header.metrics, axes=header.case_keys, config=run.config, argv=run.argv)
+    gates = [parse_gate(gate).name for gate in header.gates]
+    return KnownKeys(declared=header.metrics, axes=header.case_keys, gates=gates, config=run.config, argv=run.argv)
 
 
 def read_left(
@@ -98,7 +98,12 @@ def read_left(
     """What a run has left: its log in the folder `log`, the other files in `work`. The points of its curves are written
     beside the log."""
     clean = functools.partial(redacted, redactor=redactor)
-    reader = ResultReader(clean, known_keys(header, run), lambda: point_sink(log))
+
+    def sink() -> PointSink | None:
+        points = hook_module("points")
+        return points.point_sink(log) if points is not None else None
+
+    reader = ResultReader(clean, known_keys(header, run), sink)
     splitter, excerpt = LineSplitter(), LogExcerpt(redactor.text)
     safe, raw, at, written = StreamRedactor(redactor), hashlib.sha256(), 0, None
     with contextlib.suppress(StoreError, OSError):  # it is missing
@@ -116,8 +121,9 @@ def read_left(
         reader.feed(line)
     # A program that writes TensorBoard's files may do so there.
     is_folder = (work.path / RESULT).is_dir() and not (work.path / RESULT).is_symlink()
-    for name, step, value in event_points(work.path / RESULT) if is_folder else ():
-        reader.point(name, step, value)
+    if is_folder and (points := hook_module("points")) is not None:
+        for name, step, value in points.event_points(work.path / RESULT):
+            reader.point(name, step, value)
     text, problems = (None, []) if is_folder else _written_results(work)
     if splitter.dropped:
         problems.append(f"{splitter.dropped} lines of output were too long to be read for results")

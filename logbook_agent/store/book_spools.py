@@ -97,10 +97,6 @@ class BookSpools(BookRuns):
             stage = "lost" if run.host.name in (None, this_host()) else "elsewhere"
         return "gone" if run.executor is None and stage in ("lost", "never-started") else stage
 
-    def has_begun(self, run: Run) -> bool:
-        """Whether the command of a run that goes on may have been started."""
-        return run.executor is None or self.spool(run).has_begun()
-
     def heartbeat(self, run: Run) -> Heartbeat | None:
         """The last sign of life of a worker; None where there is none, or it cannot be read."""
         from logbook_agent.store.spool import Heartbeat

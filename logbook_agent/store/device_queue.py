@@ -2,24 +2,23 @@
 
 A run draws a ticket: a file with the next number, which names the devices that the run needs, and which is locked while
 a process holds it. Its turn has come when no ticket with a lower number that names one of these devices is held.
-Whoever gives a ticket back renames it; the kernel releases that of processes that died.
+Whoever gives a ticket back removes it; the kernel releases that of processes that died.
 
 Tickets lie in a folder that all users of the machine share. Everybody may read a ticket, and only its owner may change
-it; so what a ticket says is checked, and it names the logbooks by a digest. Containers have queues of their own, unless
-LOGBOOK_QUEUE names a folder that they share.
+it; so what a ticket says is checked. Containers have queues of their own, unless LOGBOOK_QUEUE names a folder that they
+share.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
 import pwd
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,18 +30,15 @@ _TICKET_BYTES = 4000
 # What the run of a ticket is called, as far as it is shown: other users write tickets, too.
 _RUN = re.compile(r"[A-Za-z0-9-]{1,100} run [0-9]{1,9}")
 _FOLDER = Path("/tmp/.logbook-agent-queue")  # noqa: S108 - shared on purpose
-# What tickets are called that were given back, and how many of them are kept.
-_OVER, _KEPT = ".over", 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """A place in the queue: the run that has it, the digest of the `root` of its logbooks, and the devices needed.
-    `user`: whose run it is, where it is not this user's."""
+    """A place in the queue: the run that has it, and the devices needed. `user`: whose run it is, where it is not this
+    user's."""
 
     number: int
     run: str
-    root: str
     devices: tuple[str, ...]
     user: str | None = None
 
@@ -57,9 +53,8 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A ticket of this process with the `descriptor` that holds it, and the tickets in front of it."""
+    """The `descriptor` that holds a ticket of this process, and the tickets in front of it."""
 
-    ticket: Ticket
     descriptor: int
     ahead: tuple[Ticket, ...]
 
@@ -82,56 +77,40 @@ class Queue:
         return [ticket for ticket in found if ticket is not None]
 
     @contextlib.contextmanager
-    def drawn(self, run: str, root: str, devices: tuple[str, ...]) -> Iterator[Drawn]:
+    def drawn(self, run: str, devices: tuple[str, ...]) -> Iterator[Drawn]:
         """A ticket until the block is left; the other words as in `Ticket`."""
         self.files.make_shared()
         with self.files.locked():
-            ahead, over = self.tickets(), self._numbers(_OVER)
-            highest = max((*over, *self._numbers()), default=0)
-            self._tidy(over)
-            digest = hashlib.sha256(os.fsencode(root)).hexdigest()
-            ticket = Ticket(number=highest + 1, run=run, root=digest, devices=devices)
+            self._tidy()
+            ahead = self.tickets()
+            # Whoever waits holds a higher number: that of a ticket which somebody waits for is not given again.
+            ticket = Ticket(number=max(self._numbers(), default=0) + 1, run=run, devices=devices)
             name = self._name(ticket.number)
             descriptor = self.files.open_lock(name)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.fchmod(descriptor, 0o644)  # others look whether it is held
-                os.pwrite(descriptor, json.dumps({"run": run, "root": digest, "devices": devices}).encode(), 0)
+                os.pwrite(descriptor, json.dumps({"run": run, "devices": devices}).encode(), 0)
             except OSError as error:
                 os.close(descriptor)
                 raise StoreError(
                     f"cannot write {self.files.at(name)}: {error.strerror or error}", cause="the disk is full"
                 ) from error
         try:
-            yield Drawn(ticket=ticket, descriptor=descriptor, ahead=tuple(t for t in ahead if t.meets(ticket)))
+            yield Drawn(descriptor=descriptor, ahead=tuple(t for t in ahead if t.meets(ticket)))
         finally:
             with contextlib.suppress(StoreError):
-                self._give_back(ticket.number)
+                self.files.remove(name)
             # A process that the command left behind has the descriptor, too.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
-    def _tidy(self, over: Sequence[int]) -> None:
-        """Give back the tickets of this user that nobody holds, and remove old ones."""
+    def _tidy(self) -> None:
+        """Remove the tickets of this user that nobody holds."""
         for number in self._numbers():
             if not self.is_held(number):
                 with contextlib.suppress(StoreError):  # another user's, who does so
-                    self._give_back(number)
-        for number in over[:-_KEPT]:
-            with contextlib.suppress(StoreError):
-                self.files.remove(self._name(number, _OVER))
-
-    def apart(self, mine: Ticket) -> tuple[str, ...]:
-        """Runs of the same logbooks that need a device of this ticket: none goes on while it has its turn."""
-        over = [self._ticket(number, _OVER) for number in self._numbers(_OVER)]
-        found = [t.run for t in (*over, *self.tickets()) if t is not None and t.root == mine.root and t.meets(mine)]
-        return tuple(name for name in dict.fromkeys(found) if name != mine.run)
-
-    def beside(self, mine: Ticket) -> tuple[str, ...]:
-        """Runs of the same logbooks that go on at other devices, while this ticket has its turn."""
-        held = self.tickets()
-        going = [t for t in held if not any(other.number < t.number and other.meets(t) for other in held)]
-        return tuple(t.run for t in going if t.root == mine.root and not t.meets(mine))
+                    self.files.remove(self._name(number))
 
     def is_held(self, number: int) -> bool:
         """Whether the run with this ticket waits or goes on."""
@@ -157,28 +136,22 @@ class Queue:
         finally:
             os.close(readable)
 
-    def _give_back(self, number: int) -> None:
-        self.files.move(self._name(number), self._name(number, _OVER))
+    def _numbers(self) -> list[int]:
+        return sorted(int(name) for name in self.files.names() if name.isascii() and name.isdigit())
 
-    def _numbers(self, ending: str = "") -> list[int]:
-        names = self.files.names()
-        digits = [name.removesuffix(ending) for name in names if name.endswith(ending)]
-        return sorted(int(name) for name in digits if name.isascii() and name.isdigit())
+    def _name(self, number: int) -> str:
+        return f"{number:08d}"
 
-    def _name(self, number: int, ending: str = "") -> str:
-        return f"{number:08d}{ending}"
-
-    def _ticket(self, number: int, ending: str = "") -> Ticket | None:
+    def _ticket(self, number: int) -> Ticket | None:
         """None for one that was given back meanwhile, or cannot be read."""
         try:
-            with self.files.open(self._name(number, ending)) as file:
+            with self.files.open(self._name(number)) as file:
                 found: Any = json.loads(file.read(_TICKET_BYTES))
                 owner = os.fstat(file.fileno()).st_uid
-            run, root, devices = str(found["run"]), found["root"], found["devices"]
+            run, devices = str(found["run"]), found["devices"]
             return Ticket(
                 number=number,
                 run=run if _RUN.fullmatch(run) else "a run",
-                root=str(root),
                 devices=tuple(map(str, devices)),
                 user=None if owner == os.getuid() else _user(owner),
             )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from typing import Literal
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import GOING, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Seen
-from logbook_agent.store.workspace import Workspace
 
 
 def open_runs(book: Book) -> list[UnfinishedRun]:
@@ -38,32 +35,6 @@ def engine_said(book: Book, run: Run) -> str | None:
 def going_runs(book: Book) -> list[UnfinishedRun]:
     """The open runs whose command may still run, or is still to begin."""
     return [one for one in open_runs(book) if one.state in GOING]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActiveRun:
-    """A run of the logbook `topic` that has started: running, or orphaned without its logbook process. `has_begun`: its
-    command is known to run."""
-
-    topic: str
-    run: Run
-    state: Literal["running", "orphaned"]
-    has_begun: bool
-
-    @property
-    def name(self) -> str:
-        return f"{self.run.entry} run {self.run.run}"
-
-
-def active_runs(workspace: Workspace, book: Book) -> list[ActiveRun]:
-    """The runs of this logbook and of the others in its folder that have started and not ended."""
-    others = [other for other in workspace.books() if other.topic != book.topic]
-    found = [(one, run, run_state(run, one.stage)) for one in (book, *others) for run in one.open_runs()]
-    return [
-        ActiveRun(topic=one.topic, run=run, state=state, has_begun=one.has_begun(run))
-        for one, run, state in found
-        if state == "running" or state == "orphaned"
-    ]
 
 
 def open_series(book: Book) -> list[str]:

@@ -239,20 +239,22 @@ def place_of(path: str | Path) -> str:
 # -- the line of a place ---------------------------------------------------------------------------
 
 
-def line_of(text: str, place: str) -> int | None:
-    """The line (from 1) of a place such as `fields[0].text`; None when it cannot be told."""
+def line_of(text: str, place: str) -> tuple[int | None, int]:
+    """The line (from 1) of a place such as `fields[0].text`, and how many of its steps are there; None and 0 when it
+    cannot be told."""
     import yaml
 
     # Worth a moment, not more: records of many rows are long, and their lines say little.
     if len(text) > _MOST_CHARS:
-        return None
+        return None, 0
     try:
         check_yaml(text)
         node = yaml.compose(text, Loader=safe_loader())
     except yaml.YAMLError:
-        return None
+        return None, 0
     line: int | None = None
-    for index, key in _STEP.findall(place):
+    steps = _STEP.findall(place)
+    for depth, (index, key) in enumerate(steps):
         found: yaml.Node | None = None
         if index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
             found = node.value[int(index)]
@@ -262,6 +264,6 @@ def line_of(text: str, place: str) -> int | None:
                 if name.value == key:
                     found, line = value, name.start_mark.line + 1
         if found is None:
-            return line
+            return line, depth
         node = found
-    return line
+    return line, len(steps)

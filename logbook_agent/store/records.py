@@ -178,7 +178,7 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
             cause="the record does not have the form this version writes",
             hint="correct the file, or restore it from git",
         )
-        found.line = line_of(text, str(error).split(": ")[0])
+        found.line = line_of(text, str(error).split(": ")[0])[0]
         raise found from error
     return value
 

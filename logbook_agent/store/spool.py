@@ -3,7 +3,7 @@ until it is taken into the record. The worker of another machine has such a fold
 
 worker.lock      held by the process that makes the run (before, by the one that submits it); names its pid, its host,
                  and the process group of the command
-work.json        the work, if the worker does not get it in another way
+work.json        the work, without its secrets
 began.json       facts recorded before the command started
 output.log       the log, as the command printed it, without the values of known secrets
 safe.log         the log without what patterns find, where they find anything when the run is taken in; the log and
@@ -190,10 +190,6 @@ class Spool:
 
     def has(self, name: str) -> bool:
         return self.files.has(name)
-
-    def has_begun(self) -> bool:
-        """Whether the worker has recorded its facts, just before the command started."""
-        return self.has(BEGAN)
 
     def is_used(self) -> bool:
         """Whether a run was submitted or began here."""

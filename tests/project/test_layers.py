@@ -263,7 +263,6 @@ ASKS = {
     "campaign/repeats.py",
     "cli/run_command.py",
     "model/run.py",
-    "running/endings.py",
     "running/execution.py",
     "running/prepare.py",
     "store/book_spools.py",

@@ -9,8 +9,7 @@ from pathlib import Path
 from tests.conftest import REPOSITORY
 
 STARTERS = {
-    "running/programs.py",  # nvidia-smi, sysctl, gh, ssh, and what the user's settings name
-    "running/provenance/git_calls.py",  # git
+    "running/programs.py",  # git, nvidia-smi, sysctl, gh, ssh, and what the user's settings name
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
     "agents/mcp/tool_calls.py",  # itself

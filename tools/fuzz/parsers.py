@@ -21,7 +21,7 @@ from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, RemoteError
 from logbook_agent.model.header import Metric
-from logbook_agent.running.results.curve_points import KnownKeys
+from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book

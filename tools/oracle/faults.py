@@ -5,22 +5,25 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from logbook_agent.findings import comparisons, contrast, read, summaries
-from logbook_agent.findings.comparison import answers, judgement, pairs, rule, words
-from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Outcome
+from logbook_agent.findings import contrast, read, summaries
+from logbook_agent.findings.comparison import answers, judgement, rule, side_cases, words
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.conditions import asks
+from logbook_agent.findings.comparison.metric_series import MetricSeries
+from logbook_agent.findings.comparison.run_pairs import RunPair
 from logbook_agent.findings.criteria import side_by_side
 from logbook_agent.model.comparison import Part
+from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import by_pair
 from logbook_agent.store import cache
 
 Patch = pytest.MonkeyPatch
-Tried = pairs.EntryPairs
 _NUMBER = itertools.count()
 
 
@@ -30,78 +33,73 @@ def _forget(patch: Patch) -> None:
     patch.setattr(cache, "code_key", lambda: key)
 
 
-def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], None]:
-    """A fault in what an entry measured of its comparison."""
+def _measured(change: Callable[[Record], Record]) -> Callable[[Patch], None]:
+    """A fault in the record of which a comparison is answered."""
 
     def plant(patch: Patch) -> None:
-        def wrong(record: Record) -> Tried | None:
-            found = pairs.tried(record)
-            return found if found is None else change(record, found)
+        def wrong(record: Record, declared: Any = ()) -> Answer | None:
+            return answers.answer_of(change(record), declared)
 
         _forget(patch)
-        patch.setattr(summaries, "tried", wrong)
+        patch.setattr(summaries, "answer_of", wrong)
 
     return plant
 
 
-def _void_counts(_record: Record, found: Tried) -> Tried:
-    return dataclasses.replace(found, is_void=False)
+def _void_counts(record: Record) -> Record:
+    return dataclasses.replace(record, state="finished")
 
 
-def _superseded_is_left_out(record: Record, found: Tried) -> Tried:
-    return dataclasses.replace(found, is_void=found.is_void or record.id == "MOE-002")
+def _superseded_is_left_out(record: Record) -> Record:
+    return dataclasses.replace(record, state=VOID) if record.id == "MOE-002" else record
 
 
-def _first_run_is_the_base(_record: Record, found: Tried) -> Tried:
+def _first_run_is_the_base(record: Record) -> Record:
     """The base is the side that chance put first."""
-    first = next((p for s in found.series for p in s.pairs), None)
-    if first is None or first.sign > 0:
-        return found
-    question = found.question
-    [side] = question.sides
-    series = [
-        dataclasses.replace(
-            s,
-            side=question.base,
-            pairs=[p._replace(sign=-p.sign, base=p.other, other=p.base) for p in s.pairs],
-        )
-        for s in found.series
-    ]
-    return dataclasses.replace(
-        found, question=dataclasses.replace(question, base=side, sides=(question.base,)), series=series
-    )
+    stated = record.entry.comparison
+    made = sorted((s.run for s in record.runs if s.run.part is not None), key=lambda run: run.started)
+    first = made[0].part if made else None
+    if stated is None or first is None or first.side == stated.question.base:
+        return record
+    [side] = stated.question.sides
+    question = dataclasses.replace(stated.question, base=side, sides=(stated.question.base,))
+    comparison = dataclasses.replace(stated, question=question)
+    return dataclasses.replace(record, entry=dataclasses.replace(record.entry, comparison=comparison))
 
 
 def pool_entries(patch: Patch) -> None:
-    """Pairs of other entries that ask the same count, too."""
-    own = comparisons.answer_for
+    """Pairs of earlier entries that ask the same count, too."""
+    own, known = answers._series, dict[str, dict[str, list[MetricSeries]]]()
 
-    def pooled(one: Tried, tried: Sequence[Tried], declared: Any) -> Any:
-        same = [s for other in tried if other.asks == one.asks for s in other.series]
+    def pooled(record: Record, stated: Any, *words: Any) -> Any:
+        found, left_out = own(record, stated, *words)
+        same = known.setdefault(asks(stated), {})
+        same[record.id] = found
 
-        def of_all(s: EntrySeries) -> EntrySeries:
-            place = (s.side, s.case, s.metric)
-            all_ = [other for other in same if (other.side, other.case, other.metric) == place]
-            return dataclasses.replace(s, pairs=[p for o in all_ for p in o.pairs])
+        def of_all(s: MetricSeries) -> MetricSeries:
+            pairs = [p for of in same.values() for one in of if one.key == s.key for p in one.pairs]
+            return dataclasses.replace(s, pairs=pairs)
 
-        return own(dataclasses.replace(one, series=[*map(of_all, one.series)]), tried, declared)
+        return [*map(of_all, found)], left_out
 
-    patch.setattr(comparisons, "answer_for", pooled)
+    _forget(patch)
+    patch.setattr(answers, "_series", pooled)
 
 
 def one_sitting(patch: Patch) -> None:
     """However long a break is, it is one sitting."""
+    _forget(patch)
     patch.setattr(judgement, "APART_S", math.inf)
 
 
 def forget_earlier(patch: Patch) -> None:
     """An answer names no earlier try."""
-    patch.setattr(answers, "_earlier", lambda one, tried: ())
+    patch.setattr(answers, "_is_same", lambda one, other: False)
 
 
 def pool_noise(patch: Patch) -> None:
     """Runs beside a comparison count as further pairs."""
-    own = pairs._pairs
+    own = side_cases.run_pairs
 
     def pooled(record: Record, question: Any) -> Any:
         yield from own(record, question)
@@ -111,10 +109,10 @@ def pool_noise(patch: Patch) -> None:
             part = Part(pair=1, side=question.base)
             base = dataclasses.replace(run, part=part)
             other = dataclasses.replace(made[-1], part=dataclasses.replace(part, side=question.sides[0]))
-            yield pairs._Pair(base, other, question.sides[0], "", "", "", ())
+            yield RunPair(base, other, question.sides[0], "")
 
     _forget(patch)
-    patch.setattr(pairs, "_pairs", pooled)
+    patch.setattr(side_cases, "run_pairs", pooled)
 
 
 def spend_twice(patch: Patch) -> None:

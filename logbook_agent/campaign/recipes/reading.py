@@ -3,11 +3,11 @@ its axes complete, and every key of use to the command."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from logbook_agent.campaign.recipes.recipe import CASES, Axis, Recipe, Value
+from logbook_agent.campaign.recipes.recipe import CASES, Axis, Point, Recipe, Value
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
@@ -71,56 +71,51 @@ def pair_of(text: str) -> tuple[str, str]:
     return parse_pair(text, "--set")
 
 
-def with_values(data: Any, sets: Sequence[str]) -> Any:
-    """The data with every `K=V` in place: `topk=2,4` makes an axis of a key, or names points of one (in quotation marks
-    those values that have a comma). Raises CodecError for a key that the recipe does not have, and for a value of
+def with_values(recipe: Recipe, pairs: Iterable[tuple[str, str]]) -> Recipe:
+    """The recipe with each of these values: `topk=2,4` makes an axis of a key, or names points of one (in quotation
+    marks those values that have a comma). Raises CodecError for a key that the recipe does not have, and for a value of
     another kind than it had."""
-    for text in sets:
-        key, value = pair_of(text)
+    for key, text in pairs:
         try:
-            data = _with_value(data, key, value)
+            recipe = _with_value(recipe, key, text)
         except ValueError as error:
             given, choices = getattr(error, "given", ""), getattr(error, "choices", ())
-            raise CodecError(f"--set {text}: {error}", given=given, choices=choices) from None
-    return data
+            raise CodecError(f"--set {key}={text}: {error}", given=given, choices=choices) from None
+    return recipe
 
 
-def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
-    axes, fixed = data.get("axes", {}), data.get("fixed", {})
-    words = parse_list(text)
+def _with_value(recipe: Recipe, key: str, text: str) -> Recipe:
+    axes, fixed, words = dict(recipe.axes), dict(recipe.fixed), parse_list(text)
+    inside = [name for name, axis in axes.items() if key in axis.keys]
     if key in axes:
-        return {**data, "axes": {**axes, key: _values(axes[key], words)}}
-    shapes = {name: axis for name, axis in [*axes.items(), ("", data.get("cases"))] if isinstance(axis, list)}
-    inside = [name for name, points in shapes.items() if any(key in point for point in points if _is_shape(point))]
-    if key in fixed and len(words) > 1 and not inside:
-        return {**data, "axes": {**axes, key: [_value(word, fixed[key]) for word in words]}}
-    if key in fixed:
-        data = {**data, "fixed": {**fixed, key: _value(text, fixed[key])}}
-    for name in inside:
-        points = [{**p, key: _value(text, p[key])} if _is_shape(p) and key in p else p for p in shapes[name]]
-        data = {**data, "axes": {**data["axes"], name: points}} if name else {**data, "cases": points}
-    if key not in fixed and not inside:
-        if key not in SETTABLE:
-            known = [str(k) for points in shapes.values() for point in points if _is_shape(point) for k in point]
-            raise CodecError("unknown key", given=key, choices=dict.fromkeys([*axes, *fixed, *known, *SETTABLE]))
-        return {**data, key: _value(text, None)}
-    return data
+        axes[key] = _chosen(axes[key], words)
+    elif key in fixed and len(words) > 1 and not inside:
+        axes[key] = Axis(points=tuple(Point(extra={"": _value(word, fixed[key])}) for word in words))
+    elif key in fixed or inside:
+        fixed |= {key: _value(text, fixed[key])} if key in fixed else {}
+        for name in inside:
+            of_key = ({key: _value(text, p.extra[key])} if key in p.extra else {} for p in axes[name].points)
+            points = zip(axes[name].points, of_key, strict=True)
+            axes[name] = Axis(points=tuple(replace(p, extra={**p.extra, **own}) for p, own in points))
+    else:
+        raise CodecError("unknown key", given=key, choices=[*_keys(recipe), *SETTABLE])
+    return replace(recipe, axes=axes, fixed=fixed)
 
 
-def _is_shape(point: object) -> bool:
-    return isinstance(point, dict)
+def _keys(recipe: Recipe) -> dict[str, None]:
+    """What can be set: the axes, and the keys of all cases."""
+    inside = (key for axis in recipe.axes.values() for key in axis.keys if key)
+    return dict.fromkeys([*recipe.axes, *recipe.fixed, *inside])
 
 
-def _values(axis: Any, words: Sequence[str]) -> list[Any]:
+def _chosen(axis: Axis, words: Sequence[str]) -> Axis:
     """Other values for an axis, or some of its named points."""
-    points = axis if isinstance(axis, list) else [*axis.values()] if isinstance(axis, dict) else [axis]
-    named = {str(point["name"]): point for point in points if _is_shape(point) and "name" in point}
-    if not named:
-        return [_value(word, points[0] if points else None) for word in words]
-    for word in words:
+    named = {point.name: point for point in axis.points if point.name is not None}
+    for word in words if named else ():
         if word not in named:
             raise CodecError(f"unknown point {word!r}", given=word, choices=named)
-    return [named[word] for word in words]
+    old = axis.points[0].extra.get("") if axis.points else None
+    return Axis(points=tuple(named.get(word) or Point(extra={"": _value(word, old)}) for word in words))
 
 
 def _value(text: str, old: Any) -> Scalar:
@@ -142,16 +137,18 @@ def parse_recipe(
 ) -> Recipe:
     """The recipe of a file's data, at a scale, with single values changed. Fixed config that it `inherited` is left out
     where the command does not use it. Raises CodecError."""
-    recipe = decode(Recipe, data)
+    recipe = _read(data)
     if scale or sets:
-        recipe = decode(Recipe, with_values(at_scale(data, scale), sets))
+        scaled, pairs = at_scale(data, scale), [pair_of(text) for text in sets]
+        keys = _keys(_read(scaled))
+        parts = {key: _value(text, None) for key, text in pairs if key in SETTABLE and key not in keys}
+        recipe = with_values(_read({**scaled, **parts}), [pair for pair in pairs if pair[0] not in parts])
     asked = {*recipe.places(), *(pair_of(text)[0] for text in sets)}
     fixed = {key: value for key, value in recipe.fixed.items() if key in asked or key not in inherited}
-    recipe = dataclasses.replace(
+    recipe = replace(
         recipe,
         fixed=fixed,
-        axes={name: _filled(axis, name, fixed, path) for name, axis, path in _axes(recipe)},
-        cases=None,
+        axes={name: _filled(axis, name, fixed) for name, axis in recipe.axes.items()},
         metrics=tuple(metric_named(metric.name, recipe.metrics) for metric in recipe.metrics),
     )
     _check_keys(recipe)
@@ -160,26 +157,31 @@ def parse_recipe(
     return recipe
 
 
-def _axes(recipe: Recipe) -> list[tuple[str, Axis, tuple[str, ...]]]:
-    """The axes with their paths; explicit cases are the first one."""
-    cases = [(CASES, Axis(points=recipe.cases), (f".{CASES}",))] if recipe.cases is not None else []
-    return [*cases, *((name, axis, (".axes", f".{name}")) for name, axis in recipe.axes.items())]
+def _read(data: object) -> Recipe:
+    """The recipe of this data; explicit cases are the first axis."""
+    recipe = decode(Recipe, data)
+    axes = recipe.axes if recipe.cases is None else {CASES: Axis(points=recipe.cases), **recipe.axes}
+    return replace(recipe, axes=axes, cases=None)
 
 
-def _filled(axis: Axis, name: str, fixed: Mapping[str, Value], path: tuple[str, ...]) -> Axis:
+def _path(axis: str) -> tuple[str, ...]:
+    return (f".{CASES}",) if axis == CASES else (".axes", f".{axis}")
+
+
+def _filled(axis: Axis, name: str, fixed: Mapping[str, Value]) -> Axis:
     """The axis with a value for every key in every point: its own, else the fixed one; a plain value is one of the key
     that the axis is named by. Raises CodecError."""
     if not axis.points:
-        raise CodecError("no values, so there is no case to run", *path)
+        raise CodecError("no values, so there is no case to run", *_path(name))
     points = []
     keys = dict.fromkeys(key or name for key in axis.keys)
     for number, point in enumerate(axis.points):
         own = {key or name: value for key, value in point.extra.items()}
         lacking = [key for key in keys if key not in own and key not in fixed]
         if lacking:
-            raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", *path, f"[{number}]")
+            raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", *_path(name), f"[{number}]")
         values = {key: own[key] if key in own else fixed[key] for key in keys}
-        points.append(dataclasses.replace(point, extra=values))
+        points.append(replace(point, extra=values))
     return Axis(points=tuple(points))
 
 
@@ -188,11 +190,10 @@ def _check_keys(recipe: Recipe) -> None:
     asked = recipe.places()
     owners: dict[str, tuple[str, ...]] = {key: (".fixed", f".{key}") for key in recipe.fixed}
     for name, axis in recipe.axes.items():
-        of_axis = (f".{name}",) if name == CASES else (".axes", f".{name}")
         for key in axis.keys:
             if key in owners and owners[key][0] != ".fixed":
-                raise CodecError(f"{key} is set by another axis, too", *of_axis)
-            owners[key] = of_axis
+                raise CodecError(f"{key} is set by another axis, too", *_path(name))
+            owners[key] = _path(name)
     for key, path in owners.items():
         if not key.isidentifier():
             raise CodecError(f"{key!r} is not a valid config key: write mlp_dim for --mlp-dim", *path)

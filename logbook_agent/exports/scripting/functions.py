@@ -20,10 +20,9 @@ from pathlib import Path
 
 from logbook_agent import INSIDE
 from logbook_agent.campaign.ab import ab, carry_out
-from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis
+from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis, AbCase, Sides
 from logbook_agent.campaign.ab_request import AbRequest, checked
 from logbook_agent.campaign.pairs import AbResult
-from logbook_agent.campaign.sides import Sides
 from logbook_agent.exports.scripting.function_mark import function_mark
 from logbook_agent.exports.scripting.own_process import Recorded, here, outcome_of
 from logbook_agent.exports.scripting.side import measured
@@ -159,7 +158,7 @@ def _within_process(
     sides = Sides(
         axis=AbAxis(name=AXIS, values=tuple(functions)),
         argv=commands[0].argv,
-        commands=commands,
+        cases=(AbCase(commands=commands, configs=(request.run.config,) * len(commands)),),
         in_process=True,
     )
     return carry_out(workspace, book, request, sides, display)

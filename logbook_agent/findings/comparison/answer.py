@@ -1,21 +1,17 @@
-"""The answer to a comparison as values: what every page shows, and what no page computes."""
+"""The answer to a comparison as values: what every page shows, and what no page computes. The cache keeps them as plain
+data (`model.codec`)."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
-from logbook_agent.findings.comparison.rule import LEVEL, Pair
-from logbook_agent.model.codec import decode, encode
+from logbook_agent.findings.comparison.rule import LEVEL
 from logbook_agent.model.comparison import Question
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.units import Direction
-from logbook_agent.model.values import Scalar
 
 
 class Outcome(StrEnum):
@@ -42,32 +38,34 @@ class Side:
     values: tuple[float, ...] = ()
 
 
-class Lacks(NamedTuple):
-    """What an open finding needs: so many more `pairs` (infinity: no practical number settles it); `values` of both
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """What an open finding needs: so many more `pairs` (None: no practical number settles it); `values` of both
     sides above zero; the `direction` of its metric; a `decision` whether the label `name` may differ; or, as the `side`
     of that name failed in each pair, one that passes: by the `gate` alone that the label `name` is the same, also a
     decision."""
 
     what: Literal["pairs", "values", "direction", "decision", "side", "gate"]
-    pairs: float = math.inf
+    pairs: int | None = None
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The answer for one metric of a side and a case: `case` is what tells it from the others, `config` all that its
-    rows report but the axis, `device` the kinds of its devices. `change`, `low` and `high` are fractions (other / base
-    - 1), the interval that decided at `level` over all looks. `pairs` count those that have a ratio, of which the first
-    `judged` were judged; `left_out` says why others do not count. `notes` stand beside the answer; `lacks` is what
-    would settle it, None when it is settled. `is_replicated`: two sittings, each by itself, settled it the same way;
-    False: one settled it otherwise; None: no second one did."""
+    """The answer for one metric of a side and a case, which the plan calls `name`: `case` is what tells it from the
+    others, `config` all that its rows report but the axis, `device` the kinds of its devices. `change`, `low` and
+    `high` are fractions (other / base - 1), the interval that decided at `level` over all looks. `pairs` count those
+    that have a ratio, of which the first `judged` were judged; `left_out` says why others do not count. `notes` stand
+    beside the answer; `lacks` is what would settle it, None when it is settled. `is_replicated`: two sittings, each by
+    itself, settled it the same way; False: one settled it otherwise; None: no second one did."""
 
     metric: str
     unit: str | None
     direction: Direction | None
     is_watched: bool
     side: str
-    case: Mapping[str, str]
+    name: str = ""
+    case: Mapping[str, str] = field(default_factory=dict)
     base: Side
     other: Side
     outcome: Outcome
@@ -83,8 +81,6 @@ class Finding:
     is_replicated: bool | None = None
     config: Mapping[str, str] = field(default_factory=dict)
     device: str = ""
-    # For the power of further pairs.
-    series: tuple[Pair, ...] = field(repr=False, compare=False)
 
     @property
     def is_settled(self) -> bool:
@@ -101,6 +97,18 @@ class Finding:
         return self.lacks is not None and self.lacks.what == "pairs"
 
     @property
+    def failed_side(self) -> str:
+        """The side that failed in each pair; empty where none did."""
+        if self.lacks is None or self.lacks.what not in ("side", "gate"):
+            return ""
+        return self.lacks.name if self.lacks.what == "side" else self.side
+
+    @property
+    def is_practical(self) -> bool:
+        """Whether a number of pairs that somebody would make probably settles it."""
+        return self.lacks is not None and self.lacks.pairs is not None
+
+    @property
     def setting(self) -> tuple[object, ...]:
         """The case as a key, which findings of one case in several comparisons share."""
         return self.device, *sorted(self.config.items())
@@ -109,7 +117,8 @@ class Finding:
 ApartKind: TypeAlias = Literal["worse", "label", "free", ""]
 
 
-class Apart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Apart:
     """What is constant on each side, and differs between them; `case` names the case where there are several.
     `kind`: a declared metric that got `worse`; the `label` of an output, such as its checksum, which leaves the answer
     open; what is `free` to differ, as somebody said; or none of these."""
@@ -124,13 +133,15 @@ class Apart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to the question of an `entry`. `earlier` entries asked the same; `is_void`: this one was taken back,
+    """The answer to the question of an `entry`. `earlier` entries asked the same, and `twins`,
+    earlier or later, have an answer of the same code; `is_void`: this one was taken back,
     and its pairs count for nothing. `left_out` says why pairs do not count in any metric. `first` comes before all
     else, `notes` are problems of its runs, `evaluator` names the files of the base that measured both sides and that
     another side has otherwise, `stopped` has the side and the reason of a failure after which no pair was made,
     `apart` is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name
-    and the reason. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once. `code` labels the code
-    of each side, `times` are when each pair began and ended. Findings of goals come first, in the order of the
+    and the reason. `asks` is a digest of the question with its command, of any code, and `codes` tells that of each
+    side from others. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once. `code` labels the
+    code of each side, `times` are when each pair began and ended. Findings of goals come first, in the order of the
     metrics."""
 
     entry: str
@@ -152,7 +163,10 @@ class Answer:
     stopped: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     apart: tuple[Apart, ...] = ()
-    failed: Mapping[str, Counter[str]] = field(default_factory=dict)
+    failed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    asks: str = ""
+    codes: tuple[str, ...] = ()
+    twins: tuple[str, ...] = ()
 
     @property
     def last(self) -> str:
@@ -189,7 +203,7 @@ class Answer:
     @property
     def is_lost(self) -> bool:
         """Whether a side failed in each pair of every goal."""
-        return bool(self.goals) and all(f.lacks is not None and f.lacks.what in ("side", "gate") for f in self.goals)
+        return bool(self.goals) and all(f.failed_side for f in self.goals)
 
     @property
     def failure(self) -> tuple[str, str] | None:
@@ -199,92 +213,8 @@ class Answer:
         if not self.is_lost or not self.failed:
             return None
         side = next(side for side in (self.question.base, *self.question.sides) if side in self.failed)
-        return side, self.failed[side].most_common(1)[0][0]
+        return side, self.how_failed(side)
 
-
-class RunPair(NamedTuple):
-    """The two runs of a pair: `sign` is +1 where the side ran second; `base` and `other` are their values, None without
-    one; `block` is the number of its block in the entry."""
-
-    started: str
-    ended: str
-    sign: int
-    base: float | None
-    other: float | None
-    block: int
-
-
-@dataclass(slots=True, kw_only=True)
-class EntrySeries:
-    """The pairs of one side, case and metric of an entry, in the order of their first runs.
-
-    `case` tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
-    axis, `device` its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side
-    report beside their metrics in each of the pairs, by name, empty where it varies; `spans` are the lowest and
-    the highest count of each; `reports` counts these pairs.
-    `failed` has a side and the reason for each pair that lacks it because it failed, and the label whose gate `same`
-    it broke, if that is all. `cautions` are what the benchmark
-    says that its figures cannot tell, and `left_out` how many pairs do not count, by reason. `finished` counts the
-    blocks of the entry that are finished.
-    """
-
-    side: str
-    case: str
-    name: str
-    config: dict[str, Scalar]
-    device: str = ""
-    metric: str
-    finished: int = 0
-    unit: str | None = None
-    direction: Direction | None = None
-    cautions: list[str] = field(default_factory=list)
-    pairs: list[RunPair] = field(default_factory=list)
-    left_out: dict[str, int] = field(default_factory=dict)
-    failed: list[list[str]] = field(default_factory=list)
-    constants: dict[str, list[str]] = field(default_factory=dict)
-    spans: dict[str, list[list[float]]] = field(default_factory=dict)
-    reports: int = 0
-    # What all runs of the base and of the side measured, also those whose pair does not count.
-    runs: list[list[float]] = field(default_factory=lambda: [[], []])
-
-    def leave_out(self, why: str, failed: str = "", label: str = "") -> None:
-        """Count a pair that does not count: as one of its sides `failed`, with another `label`, or for another
-        reason."""
-        if failed:
-            self.failed.append([failed, why, label])
-        else:
-            self.left_out[why] = self.left_out.get(why, 0) + 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryPairs:
-    """What an entry measured of its comparison. `fixed`: so many pairs were stated, and are judged once (0: after each
-    block). `is_typed`: `ab --id` makes further ones. `is_void`: the entry was taken back, and its pairs count for
-    nothing. `asks`: a digest of the question with its command, which other entries that ask the same share, of any
-    code; empty without a pair. `code` labels the code of each side in its latest pair. `known` names what a gate
-    mentions, `free` what may differ between the sides; `evaluator` the files of the base that measured both sides, and
-    that another side has otherwise. `stopped` has the side, or `setup`, and the reason of a failure after which no
-    pair was made."""
-
-    entry: str
-    question: Question
-    fixed: int
-    is_void: bool
-    is_typed: bool = False
-    asks: str = ""
-    code: dict[str, str] = field(default_factory=dict)
-    known: list[str] = field(default_factory=list)
-    free: list[str] = field(default_factory=list)
-    evaluator: list[str] = field(default_factory=list)
-    stopped: list[str] = field(default_factory=list)
-    series: list[EntrySeries]
-
-    def data(self) -> dict[str, object]:
-        """The same as plain data, which the index keeps."""
-        return {**dataclasses.asdict(self), "question": encode(self.question)}
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> EntryPairs:
-        """The inverse of `data`."""
-        series = [EntrySeries(**{**s, "pairs": [RunPair(*p) for p in s["pairs"]]}) for s in data["series"]]
-        return cls(**{**data, "question": decode(Question, data["question"]), "series": series})
+    def how_failed(self, side: str) -> str:
+        """The most frequent reason of which a side failed."""
+        return max(self.failed[side], key=self.failed[side].__getitem__)

@@ -36,7 +36,7 @@ def answer_changes(before: Sequence[Answer], after: Sequence[Answer]) -> list[An
 
 
 def _why(answer: Answer) -> str:
-    failed = (reason for of in answer.failed.values() for reason, _ in of.most_common(1))
+    failed = map(answer.how_failed, answer.failed)
     return next(failed, synopsis.why_open(answer) or synopsis.synopsis(answer) if answer.findings else "no pair counts")
 
 

@@ -1,4 +1,4 @@
-"""The answer to each comparison of a thread, from the pairs that its entry measured (`pairs`) by the rule (`rule`).
+"""The answer to each comparison of a thread, from what its entry measured (`side_cases`) by the rule (`rule`).
 
 A question has one entry, and an entry one answer: nothing outside of the entry changes it. A second sitting that
 settles it the same way by its own test replicates it.
@@ -6,134 +6,139 @@ settles it the same way by its own test replicates it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.comparison.answer import (
-    Answer,
-    Apart,
-    ApartKind,
-    EntryPairs,
-    EntrySeries,
-    Finding,
-    Lacks,
-    Outcome,
-)
-from logbook_agent.findings.comparison.judgement import findings, frozen, left_out, pairs_left_out, sittings
-from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
-from logbook_agent.model.comparison import CODE_AXIS, Question, code_name
-from logbook_agent.model.entry import Confidence
-from logbook_agent.model.header import Metric, metric_named
-from logbook_agent.model.units import KNOWN
-from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
+from logbook_agent.findings.comparison.answer import Answer, Apart, Finding, Lacks, Outcome
+from logbook_agent.findings.comparison.conditions import asks, codes_of
+from logbook_agent.findings.comparison.judgement import findings, frozen, pairs_left_out, sittings
+from logbook_agent.findings.comparison.metric_series import MetricSeries, series_of
+from logbook_agent.findings.comparison.run_pairs import ENDED_BADLY, blocks_of, stopped
+from logbook_agent.findings.comparison.side_cases import SideCase, measured
+from logbook_agent.findings.comparison.side_differences import differences
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Question, code_name
+from logbook_agent.model.entry import VOID, Confidence
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import SETUP, Record, is_own
+from logbook_agent.model.run import Run
+from logbook_agent.model.values import varied
+from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.shell_words import command_line
+
+_TOOL = "logbook-agent"
+_CUT_OFF = ("interrupted", "lost")
+_SHOWN = 3
 
 
-def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> Answer:
-    """The answer of one entry; those `tried` before it may have asked the same."""
-    counting = [] if one.is_void else one.series
-    own = {(s.side, s.case, s.metric): s for s in counting}
-    lost: dict[str, set[str]] = {}
-    for side, _, label in (pair for s in counting for pair in s.failed):
-        lost.setdefault(side, set()).add(label)
-    judged = findings(one.question, own, declared, fixed=one.fixed)
-    apart = tuple(differences(own, declared, one, {f.metric for f in judged}))
-    found = tuple(_failed(_opened(f, apart), one.question.base, lost) for f in judged)
-    times = sorted({(p.started, p.ended) for s in counting for p in s.pairs})
-    borne_out, reasons = confidence(found)
-    failed: dict[str, Counter[str]] = {}
-    for side, text, _ in (pair for s in counting for pair in s.failed):
-        failed.setdefault(side, Counter())[text] += 1
-    beside = [s for s in counting if not s.metric]
+def answer_of(record: Record, declared: Sequence[Metric] = ()) -> Answer | None:
+    """The answer of an entry, as its record alone gives it; None for an entry that states no comparison."""
+    stated = record.entry.comparison
+    if stated is None:
+        return None
+    question, made, is_void = stated.question, measured(record, stated), record.state == VOID
+    sides = [] if is_void else made.sides
+    bases = [pair.base for pair in made.pairs if not pair.why]
+    fixed = stated.design.budget_pairs if stated.design.fixed else 0
+    series, left_out = _series(record, stated, sides, declared, [*_late_gates(record, question, bases)])
+    judged = findings(question, series, declared, fixed)
+    apart = differences(sides, question.axis, declared, record, {f.metric for f in judged})
+    lost: dict[str, list[tuple[str, str]]] = {}
+    for side, why, label in (one for of in sides for one in of.failed):
+        lost.setdefault(side, []).append((why, label))
+    labels = {side: {label for _, label in of} for side, of in lost.items()}
+    found = tuple(_failed(_opened(f, apart), question.base, labels) for f in judged)
+    times = sorted({one[:2] for p in series for one in p.pairs})
+    borne_out, reasons = confidence(found, len(sittings(times)))
+    first = {pair.case: pair.base for pair in reversed(made.pairs) if pair.asks_the_same}
     return Answer(
-        entry=one.entry,
-        question=one.question,
+        entry=record.id,
+        question=question,
         findings=found,
         pairs=max((f.pairs for f in found), default=0),
         sittings=len(sittings(times)),
         confidence=borne_out,
         reasons=reasons,
-        code=one.code,
+        code=made.code,
         times=tuple(times),
-        earlier=_earlier(one, tried),
-        fixed=one.fixed,
-        is_typed=one.is_typed,
-        is_void=one.is_void,
-        left_out=pairs_left_out(left_out(beside)),
-        apart=apart,
-        failed=failed,
-        evaluator=tuple(one.evaluator),
-        stopped=tuple(one.stopped),
-        first=tuple(dict.fromkeys(text for f in found if not f.is_watched for text in frozen(f, one.question.base))),
-        notes=tuple(dict.fromkeys(text for s in beside for text in s.cautions)),
+        asks=asks(stated, [*first.values()]),
+        codes=codes_of(stated),
+        fixed=fixed,
+        is_typed=stated.run is not None and not stated.run.in_process and not fixed,
+        is_void=is_void,
+        left_out=pairs_left_out(left_out),
+        apart=tuple(apart),
+        failed={side: dict(Counter(why for why, _ in of)) for side, of in lost.items()},
+        evaluator=tuple(one.path for one in stated.evaluator if one.differed),
+        stopped=stopped(record, question, is_begun=bool(made.pairs)) if stated.run or not made.pairs else (),
+        first=tuple(dict.fromkeys(text for f in found if not f.is_watched for text in frozen(f, question.base))),
+        notes=tuple(dict.fromkeys(_notes(record, sides, bases))),
     )
 
 
-def _earlier(one: EntryPairs, tried: Sequence[EntryPairs]) -> tuple[str, ...]:
-    """The entries before this one that asked the same: of other code, but where code is what is compared; of that, also
-    where its branches and tags have moved on."""
-    before = tried[: next((at for at, other in enumerate(tried) if other.entry == one.entry), len(tried))]
-    is_code, names = one.question.axis == CODE_AXIS, _code_names(one.question)
-    return tuple(
-        other.entry
-        for other in before
-        if not other.is_void
-        and one.asks
-        and one.asks == other.asks
-        and (not is_code or one.code == other.code or (names and names == _code_names(other.question)))
-    )
+def _series(
+    record: Record, stated: Comparison, sides: Sequence[SideCase], declared: Sequence[Metric], late: Sequence[str]
+) -> tuple[list[MetricSeries], Counter[str]]:
+    """The series of the metrics that decide or are declared, and how many pairs count in none. A side and case of which
+    nothing was measured has one of each metric that is asked for, so that its answer shows. `late` is said of what
+    decides."""
+    question, blocks = stated.question, blocks_of(record, stated)
+    measured = {(of.side, of.plan) for of in sides if of.pairs}
+    found, left_out = list[MetricSeries](), Counter[str]()
+    for of in sides:
+        is_shown = bool(of.pairs) or (of.side, of.plan) not in measured
+        own = [*question.metrics, *(name for one in of.pairs for row in one.rows for name in row.metrics)]
+        for name in dict.fromkeys(own if is_shown else ()):
+            if question.decides(name) or any(m.name == name for m in declared):
+                series = series_of(of, name, question, declared, blocks)
+                cautions = [*series.cautions, *(late if name in question.metrics else ())]
+                found.append(replace(series, cautions=cautions))
+        left_out += of.left_out if of.pairs or not own or not is_shown else Counter()
+    return found, left_out
 
 
-def _code_names(question: Question) -> list[str]:
-    """The branches and tags that a question compares; empty where a side has no name that lasts."""
-    names = [code_name(value) for value in question.values]
-    return [] if any(name == "WORK" or " " in name or name.startswith('"') for name in names) else names
+def _late_gates(record: Record, question: Question, bases: Sequence[Run]) -> Iterator[str]:
+    """Gates on what decides that came after the first pairs."""
+    began = min((run.started for run in bases), default="")
+    late = [f"{str(gate)!r}" for gate in record.gates if gate.limits(question.metrics) and gate.since > began]
+    if late:
+        yield f"the gate {listed(late)} came after the first pairs, and can choose the answer"
 
 
-# So many pairs show that a value is constant.
-_CONSTANT_PAIRS = 3
+def _notes(record: Record, sides: Sequence[SideCase], bases: Sequence[Run]) -> Iterator[str]:
+    """The problems of the runs, and what the figures of a comparison cannot tell."""
+    for of in sides:
+        yield from [*dict.fromkeys(str(p) for one in of.pairs for run in one.runs for p in run.problems)][:_SHOWN]
+    if not sides:
+        return
+    versions = Counter(name for name, _ in {one for run in bases for one in run.software.items()} if name != _TOOL)
+    if packages := sorted(name for name, count in versions.items() if count > 1):
+        yield f"between pairs, other versions of {listed(packages, _SHOWN)}"
+    codes = [run.code for run in bases if run.code is not None]
+    if len({code.identity for code in codes}) > len({code.key for code in codes}):
+        yield "between pairs, tracked files changed that are no code"
+    builds = Counter(_setups(record, {run.run for run in bases}))
+    if len(builds) > 1:
+        texts = [f"{counted(n, 'pair')} {f'after {of}' if of else 'without a setup'}" for of, n in builds.items()]
+        yield f"not all pairs had one build: {listed(texts, _SHOWN)}"
+    cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
+    if cut > 1:  # whoever cuts off the slow ones chooses
+        yield f"{cut} runs were cut off, and made again"
 
 
-def differences(
-    own: Mapping[tuple[str, str, str], EntrySeries],
-    declared: Sequence[Metric],
-    of: EntryPairs,
-    judged: Collection[str],
-) -> Iterator[Apart]:
-    """What is constant on each side of a case and differs between them, and counts that lie apart, but for what a gate
-    mentions, and metrics that are `judged` by their ratio; metrics that got worse come first, then usual ones."""
-    found = []
-    cases = {case for _, case, metric in own if not metric and case}
-    names = {m.name: m for m in declared}
-    for (side, case, metric), series in own.items():
-        if metric or series.reports < _CONSTANT_PAIRS:
-            continue
-        for name, (base, other) in {**_far_counts(series), **series.constants}.items():
-            if name in {*of.known} - {*of.free}:
-                continue
-            mine, theirs = (finite(parse_scalar(text)) for text in (base, other))
-            if name in judged and min(mine or 0, theirs or 0) > 0:
-                continue
-            kind: ApartKind = "free" if name in of.free else "label" if is_digest_name(name) else ""
-            if name in names and not kind:
-                direction = None if mine is None or theirs is None else "min" if theirs > mine else "max"
-                way = metric_named(name, declared).direction
-                kind = "worse" if (other == NOT_REPORTED if direction is None else way == direction) else ""
-            found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, kind))
-    # A loss or an accuracy that nobody declared tells more than a count.
-    yield from sorted(found, key=lambda one: (one.kind != "worse", one.kind != "label", one.name not in KNOWN))
-
-
-def _far_counts(series: EntrySeries) -> dict[str, tuple[str, str]]:
-    """The counts of which no run of one side reaches those of the other side."""
-    found = {}
-    for name, (base, other) in series.spans.items():
-        if base[1] < other[0]:
-            found[name] = f"at most {canonical(base[1])}", f"at least {canonical(other[0])}"
-        elif other[1] < base[0]:
-            found[name] = f"at least {canonical(base[0])}", f"at most {canonical(other[1])}"
-    return found
+def _setups(record: Record, numbers: Container[int]) -> Iterator[str]:
+    """The setup that precedes each of these runs; empty where none does. One is kept once a pair was made after it; a
+    run that failed before that ends its use."""
+    setup = ""
+    for s in sorted(record.runs, key=lambda s: (s.run.started, s.run.run)):
+        if is_own(s.run, SETUP):
+            setup = command_line(s.run.argv, shell=s.run.shell)
+        elif s.run.run in numbers:
+            yield setup
+        elif s.state in ENDED_BADLY:
+            setup = ""
 
 
 def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:
@@ -154,8 +159,8 @@ def _failed(finding: Finding, base: str, lost: Mapping[str, Collection[str]]) ->
     return replace(finding, lacks=Lacks("gate", name=label) if label else Lacks("side", name=side))
 
 
-def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
-    """The confidence in an answer and its reasons, by the goal that is borne out the least."""
+def confidence(findings: Sequence[Finding], count: int) -> tuple[Confidence, tuple[str, ...]]:
+    """The confidence in an answer of so many sittings, and its reasons, by the goal that is borne out the least."""
     goals = [f for f in findings if not f.is_watched]
     left = sum(not f.is_settled for f in goals)
     if not goals or left == len(goals):
@@ -165,43 +170,76 @@ def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]
     if any(f.is_replicated is False for f in goals):
         return "exploratory", ("a second sitting settled it otherwise",)
     if not all(f.is_replicated for f in goals):
-        return "exploratory", ("settled in one sitting",)
+        return "exploratory", ("settled in one sitting" + (f" of {count}" if count > 1 else ""),)
     return "replicated", ("settled in two sittings",)
 
+
+# -- among the other comparisons of a thread ---------------------------------------------------------------
 
 # Of what is named in a sentence.
 _CHARS = 40
 
 
-def apart(tried: Iterable[EntryPairs], declared: Collection[str]) -> set[str]:
+def values_apart(answers: Sequence[Answer], declared: Collection[str]) -> set[str]:
     """The config keys that tell comparisons apart: those in which they differ, and those that the logbook declares."""
-    return {name for name, values in _values(tried).items() if len(values) > 1 or name in declared}
+    return {name for name, values in _values(answers).items() if len(values) > 1 or name in declared}
 
 
-def placed(answer: Answer, one: EntryPairs, apart: Collection[str]) -> Answer:
-    """The answer with the config that all its rows share and that tells comparisons `apart` added to each case."""
-    own = _values([one])
-    shared: dict[str, str] = {}
-    room = _CHARS
-    for name, values in own.items():
-        if name not in apart or len(values) > 1:
-            continue
-        [value] = values
-        room -= len(name) + len(value) + 2
-        if room >= 0:
-            shared[name] = value
-    cases = [{**f.case, **{n: v for n, v in shared.items() if n not in f.case}} for f in answer.findings]
-    findings = tuple(replace(f, case=case) for f, case in zip(answer.findings, cases, strict=True))
-    return replace(answer, findings=findings)
+def placed(answer: Answer, asking: Sequence[Answer], apart: Collection[str], discarded: Container[str] = ()) -> Answer:
+    """The answer beside those of the thread: with the entries among those `asking` the same, itself included, that came
+    before it, or have an answer of the same code that nobody discarded; and each case with the config that tells it
+    from the others, and tells comparisons `apart`."""
+    configs = {f.name: f.config for f in answer.findings}
+    # A case that is alone is what its name says: `size=3`.
+    told = " ".join(["", *configs, ""])
+    alone = (name for config in configs.values() for name, value in config.items() if f" {name}={value} " in told)
+    own = varied(configs.values()) or [*alone]
+    cases = {name: {n: config[n] for n in own if n in config} for name, config in configs.items()}
+    if len({repr(sorted(case.items())) for case in cases.values()}) < len(cases):
+        cases = {name: {"case": name} for name in cases}
+    shared, room = dict[str, str](), _CHARS
+    for name, values in _values([answer]).items():
+        if name in apart and len(values) == 1:
+            [value] = values
+            room -= len(name) + len(value) + 2
+            shared |= {name: value} if room >= 0 else {}
+    found = tuple(replace(f, case={**cases[f.name], **shared}) for f in answer.findings)
+    others = [one for one in asking if one.findings and one.codes == answer.codes and one.entry not in discarded]
+    before = itertools.takewhile(lambda other: other.entry != answer.entry, asking)
+    return replace(
+        answer,
+        findings=found,
+        earlier=tuple(other.entry for other in before if _is_same(answer, other)),
+        twins=tuple(other.entry for other in others if other.entry != answer.entry),
+    )
 
 
-def _values(tried: Iterable[EntryPairs]) -> dict[str, set[str]]:
+def _is_same(one: Answer, other: Answer) -> bool:
+    """Whether another comparison asked the same: of other code, but where code is what is compared; of that, also where
+    its branches and tags have moved on."""
+    if other.is_void:
+        return False
+    names = _code_names(one.question)
+    is_same_code = bool(one.codes) and one.codes == other.codes
+    return one.question.axis != CODE_AXIS or is_same_code or bool(names and names == _code_names(other.question))
+
+
+def _code_names(question: Question) -> list[str]:
+    """The branches and tags that a question compares; empty where a side has no name that lasts."""
+    names = [code_name(value) for value in question.values]
+    return [] if any(name == "WORK" or " " in name or name.startswith('"') for name in names) else names
+
+
+def _values(answers: Sequence[Answer]) -> dict[str, set[str]]:
     """The values of each config key in the rows of comparisons, without their axes."""
     found: dict[str, set[str]] = {}
-    for series in (s for one in tried for s in one.series):
-        for name, value in series.config.items():
-            found.setdefault(name, set()).add(canonical(value))
+    for f in (f for answer in answers for f in answer.findings):
+        for name, value in f.config.items():
+            found.setdefault(name, set()).add(value)
     return found
+
+
+# -- of a thread ---------------------------------------------------------------------------------------
 
 
 def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
@@ -222,7 +260,7 @@ def last_to_settle(answer: Answer) -> Finding | None:
     """The open goal that lacks the most pairs, of those that a practical number would settle, if there are some: the
     forecast of every reader."""
     lacking = [f for f in answer.goals if f.lacks_pairs]
-    return max([f for f in lacking if math.isfinite(missing_pairs(f))] or lacking, key=missing_pairs, default=None)
+    return max([f for f in lacking if f.is_practical] or lacking, key=missing_pairs, default=None)
 
 
 def needed(answer: Answer) -> Lacks | None:
@@ -233,4 +271,4 @@ def needed(answer: Answer) -> Lacks | None:
 
 def missing_pairs(finding: Finding) -> float:
     """How many more pairs would probably settle a finding; infinite where no practical number would."""
-    return finding.lacks.pairs if finding.lacks is not None else math.inf
+    return math.inf if finding.lacks is None or finding.lacks.pairs is None else finding.lacks.pairs

@@ -1,5 +1,5 @@
-"""What the pairs of one comparison share: the command, the environment, the devices and the code, by which pairs that
-were made under other conditions are told apart."""
+"""What a comparison asks, by which the same question is known in another entry; and what its pairs share: the command,
+the environment, the devices and the code, by which pairs that were made under other conditions are told apart."""
 
 from __future__ import annotations
 
@@ -7,37 +7,46 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from logbook_agent.findings.cases import facts_of
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import CODE_AXIS, Question
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Question
 from logbook_agent.model.record import digest
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import canonical
+from logbook_agent.text.commands.axis_words import ANY
 
-_TOOL = "logbook-agent"
 _ENV, _PACKAGE = "env:", "package:"
 # The place of a checkout that was made for a while (`checkouts_folder`).
 _CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s]+/\d+/[a-z]+(?:/|\b)")
 
 
-def question_digest(question: Question, bases: Sequence[tuple[str, Run]], env: Mapping[str, str]) -> str:
-    """A digest of the question with the command of the base, the variables that were typed, and the config that its
-    rows share in each case. The names of compared codes are left out: one commit has several."""
-    if is_code := question.axis == CODE_AXIS:
-        question = replace(question, base="", sides=())
-    # Later ones may have been run in a checkout, and name its files.
-    first = dict(reversed(bases)).values()
-    said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for run in first}
-    shared: dict[str, set[tuple[str, str]]] = {}
-    for case, run in bases:
-        for row in run.rows:
-            config = {(name, canonical(value)) for name, value in row.config.items() if name != question.axis}
-            shared[case] = shared.get(case, config) & config
-    cases = sorted({repr(sorted(one)) for one in shared.values()})
-    return digest(encode(question), sorted(map(repr, said)), cases, sorted(env.items()))
+def asks(stated: Comparison, bases: Sequence[Run] = ()) -> str:
+    """A digest of what a comparison asks, and by which command of the base, of any code; the names of compared codes
+    are left out: one commit has several. Where it states no command, it is that of the runs of the base, and without
+    these there is none. How often, how long and where runs are made is no part of the question."""
+    question, run = stated.question, stated.run
+    is_code = question.axis == CODE_AXIS
+    how: tuple[object, ...] = ({}, {}, None, None, [], False)
+    commands = [[[*_plain_words(base.command)], base.shell, "." if is_code else base.cwd or "."] for base in bases]
+    if run is not None:
+        value = next(iter(run.values), question.base)
+        words = (word.replace(f"{{{question.axis}}}", ANY).replace(ANY, value) for word in _plain_words(run.argv))
+        commands = [[[*words], run.shell, run.cwd]]
+        how = (run.env, encode(run.config), run.on, run.read, sorted(run.inputs), run.in_process)
+    if is_code:
+        question = replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
+    return digest(encode(question), sorted(commands, key=repr), how) if commands else ""
 
 
-def plain_words(command: Sequence[str]) -> Iterator[str]:
+def codes_of(stated: Comparison) -> tuple[str, ...]:
+    """What tells the code of a comparison from others, for each side; empty where nothing is known of it. Where code is
+    compared, any file tells two sides apart, and their names do not matter."""
+    codes = [stated.code[side] for side in stated.question.values if side in stated.code]
+    marks = [code.identity if stated.question.axis == CODE_AXIS else code.mark for code in codes]
+    return tuple(mark or "" for mark in marks) if any(marks) else ()
+
+
+def _plain_words(command: Sequence[str]) -> Iterator[str]:
     """The words of a command, in which `--topk=2` is `--topk 2`."""
     for word in command:
         yield from word.split("=", 1) if word.startswith("--") else (word,)
@@ -69,22 +78,14 @@ def conditions(question: Question, base: Run, other: Run, typed: Mapping[str, st
 
 
 def _facts(run: Run, row: Row, axis: str) -> dict[str, str | None]:
-    """Where a row was measured, and with what, beside its command and its code: launcher, devices, host, variables,
-    packages, untracked files."""
-    variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
-    software = {n: v for n, v in {**run.software, **row.software}.items() if n.lower().replace("_", "-") != _TOOL}
+    """What a row was measured with beside its command and its code, without the axis: launcher or executor, devices,
+    host, variables, packages, files."""
+    code = run.code
     # Where the code is identified, they are a part of it, committed or not.
-    is_apart = run.code is not None and run.code.sources is None
-    untracked = run.code.untracked if run.code is not None and is_apart else ()
-    return {
-        "launcher": run.carrier,
-        "devices": devices_text(row.devices or run.own_devices),
-        "host": row.host or run.pool or run.own_host.name,
-        **variables,
-        **{f"{_PACKAGE}{name}": version for name, version in software.items()},
-        **{f"file:{file.path}": file.sha256 for file in untracked},
-        **{f"file:{file.path}": file.sha256 for file in run.inputs},
-    }
+    own = {f"file:{file.path}" for file in code.untracked} if code is not None and code.sources is not None else set()
+    own |= {f"{_ENV}{name}" for name in run.env.variables} if axis == CODE_AXIS else {axis}
+    facts = {name: value for name, value in facts_of(run, row, None).items() if name not in own}
+    return {**facts, "launcher": run.carrier, "devices": devices_text(row.devices or run.own_devices)}
 
 
 def circumstances(run: Run, row: Row, axis: str) -> dict[str, str]:

@@ -7,68 +7,48 @@ Goals (the metrics asked for), sides and cases share the 5%. Every other metric 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
-from typing import TypeAlias
 
-from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Lacks, Outcome, RunPair, Side
+from logbook_agent.findings.comparison.answer import Finding, Lacks, Outcome, Side
+from logbook_agent.findings.comparison.metric_series import MetricSeries, ValuePair
 from logbook_agent.findings.comparison.rule import Judged, Pair, estimate_of, judge, step_of
 from logbook_agent.model.comparison import APART_S, BLOCK_PAIRS, MOST_PAIRS, Question
-from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import Direction, is_timed
-from logbook_agent.model.values import canonical, varied
+from logbook_agent.model.values import canonical
 from logbook_agent.text.phrases import counted
 
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
-
-# The series of an entry by side, case and metric.
-Owns: TypeAlias = Mapping[tuple[str, str, str], EntrySeries]
 # Changes of one timing are alike to this part, and to this difference of logs: each metric is rounded for itself.
 _ALIKE, _ROUNDING = 0.01, 1e-5
 # With fewer pairs none are forecast, and what is lies within a factor of two or so.
 _FORECAST_PAIRS, _ORDERS = 20, (10, 20, 50, MOST_PAIRS)
 
 
-def findings(question: Question, own: Owns, declared: Sequence[Metric], *, fixed: int) -> tuple[Finding, ...]:
-    """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals share
-    the 5%; every other metric that is declared is watched, by itself. A `fixed` number of pairs is judged once."""
-    names = [m.name for m in declared]
-    series = [
-        _with_unit(of, metric_named(of.metric, declared))
-        for of in own.values()
-        if of.metric and (question.decides(of.metric) or of.metric in names)
-    ]
-    named = _named_cases(series)
+def findings(
+    question: Question, series: Sequence[MetricSeries], declared: Sequence[Metric], fixed: int
+) -> list[Finding]:
+    """The finding of each series; goals first, in the order of the sides and of the metrics. Goals share the 5%; every
+    other metric is watched, by itself. A `fixed` number of pairs is judged once."""
     found: list[Finding] = []
     goals = [p for p in series if question.decides(p.metric)]
     for family in (goals, *([p] for p in series if not question.decides(p.metric))):
         judged = _judged(family, question, looks=not fixed)
         again = _by_sitting(family, question, looks=not fixed)
         for p in family:
-            is_replicated = _is_replicated(judged[_name(p)], [one[_name(p)] for one in again])
-            found.append(_finding(p, judged[_name(p)], question, named[p.side, p.case], is_replicated, fixed))
-    order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *names]))}
-    return tuple(sorted(found, key=lambda f: (f.is_watched, _rank(f, question), order.get(f.metric, len(order)))))
+            is_replicated = _is_replicated(judged[p.key], [one[p.key] for one in again])
+            found.append(_finding(p, judged[p.key], question, is_replicated, fixed))
+    order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *(m.name for m in declared)]))}
+    return sorted(found, key=lambda f: (f.is_watched, _rank(f, question), order.get(f.metric, len(order))))
 
 
-def _with_unit(of: EntrySeries, metric: Metric) -> EntrySeries:
-    """The series with its pairs by block, in the order of their starts, and the unit and direction that the logbook
-    declares."""
-    unit, direction = metric.unit or of.unit, metric.direction or of.direction
-    return replace(of, unit=unit, direction=direction, pairs=sorted(of.pairs, key=lambda p: (p.block, *p[:2])))
-
-
-def _name(p: EntrySeries) -> str:
-    return f"{p.side} {p.case} {p.metric}"
-
-
-def _step(p: EntrySeries, count: int) -> float:
+def _step(p: MetricSeries, count: int) -> float:
     """How coarse the clock that measured the first `count` pairs may be, relative to the values of those that have a
     ratio."""
     pairs = ((one.base, one.other) for one in p.pairs[:count])
@@ -85,33 +65,33 @@ def _step(p: EntrySeries, count: int) -> float:
     return math.pow(10, -digits) / min(values)
 
 
-def _steps(p: EntrySeries) -> list[float]:
+def _steps(p: MetricSeries) -> list[float]:
     """The step after each block in which a pair has a ratio."""
     ends = {pair.block: at + 1 for at, pair in enumerate(_finished(p)) if pair.y is not None}
     return [_step(p, count) for count in ends.values()]
 
 
-def _pairs(p: EntrySeries) -> tuple[Pair, ...]:
-    """All pairs, as the rule reads them."""
-    return tuple(Pair(_log(one), one.sign, one.block) for one in p.pairs)
+def _pairs(pairs: Iterable[ValuePair]) -> tuple[Pair, ...]:
+    """The pairs, as the rule reads them."""
+    return tuple(Pair(_log(one), one.sign, one.block) for one in pairs)
 
 
-def _finished(p: EntrySeries) -> tuple[Pair, ...]:
+def _finished(p: MetricSeries) -> tuple[Pair, ...]:
     """The pairs of the blocks that are finished."""
-    return tuple(pair for pair in _pairs(p) if pair.block < p.finished)
+    return _pairs(pair for pair in p.pairs if pair.is_done)
 
 
-def _sittings(p: EntrySeries) -> list[EntrySeries]:
+def _sittings(p: MetricSeries) -> list[MetricSeries]:
     """The blocks that each sitting began and finished."""
     found, pairs = [], sorted(p.pairs, key=lambda one: one[:2])
     for start, end in pairwise([*sittings([one[:2] for one in pairs]), len(pairs)]):
         elsewhere = {one.block for one in (*pairs[:start], *pairs[end:])}
-        own = (one for one in pairs[start:end] if one.block not in elsewhere and one.block < p.finished)
+        own = (one for one in pairs[start:end] if one.block not in elsewhere and one.is_done)
         found.append(replace(p, pairs=sorted(own, key=lambda one: one.block)))
     return found
 
 
-def _log(pair: RunPair) -> float | None:
+def _log(pair: ValuePair) -> float | None:
     """log later - log earlier of a pair; None where a side has no value."""
     if pair.base is None or pair.other is None:
         return None
@@ -123,24 +103,6 @@ def _rank(finding: Finding, question: Question) -> int:
     return question.sides.index(finding.side) if finding.side in question.sides else len(question.sides)
 
 
-def _named_cases(series: Sequence[EntrySeries]) -> dict[tuple[str, str], dict[str, str]]:
-    """The config that tells each case from the others, else its name. A case that is alone is what its name says:
-    `size=3`."""
-    configs = {(p.side, p.case): p.config for p in series}
-    if len({case for _, case in configs}) < 2:
-        name = " ".join(["", *dict.fromkeys(p.name for p in series), ""])
-        return {
-            at: {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in name}
-            for at, config in configs.items()
-        }
-    names = varied(configs.values())
-    told = {at: {n: canonical(c[n]) for n in names if n in c} for at, c in configs.items()}
-    by_case = {case: told[side, case] for side, case in configs}
-    if len({repr(sorted(one.items())) for one in by_case.values()}) < len(by_case):
-        return {(side, case): {"case": case} for side, case in configs}
-    return told
-
-
 def _change(log_ratio: float | None) -> float | None:
     """A log ratio as a change (a fraction), at most the largest that is a number; None for an end that is unknown."""
     if log_ratio is None or math.isinf(log_ratio):
@@ -148,18 +110,20 @@ def _change(log_ratio: float | None) -> float | None:
     return math.expm1(min(log_ratio, _LARGEST_LOG))
 
 
-def _judged(family: Sequence[EntrySeries], question: Question, *, looks: bool) -> dict[str, Judged]:
-    series, steps = {_name(p): _finished(p) for p in family}, {_name(p): _steps(p) for p in family}
+def _judged(family: Sequence[MetricSeries], question: Question, *, looks: bool) -> dict[str, Judged]:
+    series, steps = {p.key: _finished(p) for p in family}, {p.key: _steps(p) for p in family}
     share = _distinct(family)
     return judge(series, minimum=question.minimum_effect, steps=steps, looks=looks, share=share)
 
 
-def _distinct(family: Sequence[EntrySeries]) -> int:
+def _distinct(family: Sequence[MetricSeries]) -> int:
     """How many series there are. Metrics of one timing, such as a time and its rate, change alike in every pair: they
     are one."""
-    kept: list[EntrySeries] = []
+    kept: list[MetricSeries] = []
     for p in family:
-        if not any((p.side, p.case) == (one.side, one.case) and _is_alike(_pairs(p), _pairs(one)) for one in kept):
+        if not any(
+            (p.side, p.name) == (one.side, one.name) and _is_alike(_pairs(p.pairs), _pairs(one.pairs)) for one in kept
+        ):
             kept.append(p)
     return len(kept)
 
@@ -174,14 +138,14 @@ def _is_alike(series: Sequence[Pair], other: Sequence[Pair]) -> bool:
     return any(all(abs(a - sign * b) <= _ROUNDING + _ALIKE * abs(a) for a, b in changes) for sign in (1, -1))
 
 
-def _by_sitting(family: Sequence[EntrySeries], question: Question, *, looks: bool) -> list[dict[str, Judged]]:
+def _by_sitting(family: Sequence[MetricSeries], question: Question, *, looks: bool) -> list[dict[str, Judged]]:
     """What each sitting finds by itself; nothing where there is one alone."""
     found = [_sittings(p) for p in family]
     count = max(map(len, found), default=0)
     if count < 2:
         return []
     parts = [[of[at] if at < len(of) else replace(of[0], pairs=[]) for of in found if of] for at in range(count)]
-    whole = {_name(p): Judged() for p in family}
+    whole = {p.key: Judged() for p in family}
     return [{**whole, **_judged(part, question, looks=looks)} for part in parts]
 
 
@@ -194,9 +158,7 @@ def _is_replicated(judged: Judged, sittings: Sequence[Judged]) -> bool | None:
     return True if len(outcomes) > 1 else None
 
 
-def _finding(
-    p: EntrySeries, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None, fixed: int
-) -> Finding:
+def _finding(p: MetricSeries, judged: Judged, question: Question, is_replicated: bool | None, fixed: int) -> Finding:
     good = [(pair.base, pair.other) for pair in p.pairs if pair.base is not None and pair.other is not None]
     base, other = (_side([values[at] for values in good], p.runs[at]) for at in (0, 1))
     outcome = _outcome(judged, p.direction)
@@ -206,31 +168,30 @@ def _finding(
         direction=p.direction,
         is_watched=not question.decides(p.metric),
         side=p.side,
-        case=case,
+        name=p.name,
         config={name: canonical(value) for name, value in p.config.items()},
         device=p.device,
         base=base,
         other=other,
         outcome=outcome,
-        change=_change(estimate_of(_pairs(p)) if judged.estimate is None else judged.estimate),
+        change=_change(estimate_of(_pairs(p.pairs)) if judged.estimate is None else judged.estimate),
         low=_change(judged.low),
         high=_change(judged.high),
         pairs=len(good),
         judged=judged.pairs,
-        left_out=pairs_left_out(left_out([p])),
+        left_out=pairs_left_out(p.left_out),
         notes=_notes(p, judged, question),
         lacks=_lacks(p, judged, fixed) if outcome is Outcome.OPEN else None,
         is_replicated=is_replicated if outcome is not Outcome.OPEN else None,
-        series=_pairs(p),
     )
 
 
-def _lacks(p: EntrySeries, judged: Judged, fixed: int) -> Lacks:
+def _lacks(p: MetricSeries, judged: Judged, fixed: int) -> Lacks:
     """What an open finding needs: the rest of a `fixed` number of pairs. Others are added in whole blocks: after fewer
     than two those to the next look, then a forecast, of which the order is right at best."""
     if judged.outcome != "open":
         return Lacks("direction")
-    if p.pairs and all(pair.y is None for pair in _pairs(p)):
+    if p.pairs and all(pair.y is None for pair in _pairs(p.pairs)):
         return Lacks("values")
     if len(p.pairs) < fixed:
         return Lacks("pairs", fixed - len(p.pairs))
@@ -246,17 +207,19 @@ def _lacks(p: EntrySeries, judged: Judged, fixed: int) -> Lacks:
 _FROZEN = 3
 
 
-def _notes(p: EntrySeries, judged: Judged, question: Question) -> tuple[str, ...]:
+def _notes(p: MetricSeries, judged: Judged, question: Question) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values."""
     notes = []
     if p.direction is None:
         typed = f"logbook edit --metric {p.metric}:min --reason TEXT"
         notes.append(f"nobody has stated which way is better; if less is: {typed}; else with :max")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
-    if step > question.minimum_effect / 4:
+    readings = [value for one in p.pairs for value in (one.base, one.other) if value is not None]
+    # Readings that repeat come of a coarse clock; others may lie so far apart by chance.
+    if step > question.minimum_effect / 4 and len({*readings}) < len(readings):
         near = f"readings lie at least {100 * step:.3g}% apart, as of a coarse clock; the interval allows for one"
         notes.append(near if step < math.inf else "all values are the same")
-    later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
+    later = estimate_of([pair for pair in _pairs(p.pairs) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
     return (*notes, *p.cautions)
@@ -269,11 +232,6 @@ def frozen(f: Finding, base: str) -> Iterator[str]:
             continue
         if is_timed(f.unit) or not side.low.is_integer():
             yield f"all {side.runs} runs of {name} report {canonical(side.low)}: an old result, read again?"
-
-
-def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:
-    """How many pairs do not count, by reason."""
-    return sum((Counter(one.left_out) for one in series), Counter())
 
 
 def pairs_left_out(left_out: Mapping[str, int]) -> tuple[str, ...]:

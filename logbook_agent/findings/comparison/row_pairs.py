@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from logbook_agent.model.comparison import Question
 from logbook_agent.model.run import Row
@@ -12,17 +13,19 @@ from logbook_agent.text.phrases import listed
 _SHOWN = 3
 
 
-def names_apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
-    """The names that tell the rows of one run apart: of config, else of the words that they report."""
-    names = [*dict.fromkeys(name for rows in runs for name in varied(row.config for row in rows) if name != axis)]
-    if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
-        names += dict.fromkeys(name for rows in runs for name in varied(row.labels for row in rows))
-    return names
+class MatchedRows(NamedTuple):
+    """The rows of the two sides that are of one case, each with what tells it from the others of its run by `names`;
+    those of one side `alone`, with that; and `why` some have no partner."""
+
+    names: Sequence[str]
+    pairs: Sequence[tuple[str, Row, Row]]
+    alone: Sequence[tuple[str, str, Row]]
+    why: str
 
 
-def matched_rows(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> tuple[list[tuple[str, Row, Row]], str]:
-    """The rows of the two sides that are of one case, each with what tells it from the other rows of its run; and why
-    some have no partner, or an empty text."""
+def matched_rows(runs: Mapping[str, Sequence[Row]], axis: str) -> MatchedRows:
+    """The rows of the base and of the other side, by the names of `runs`, as far as they are of one case."""
+    names = _names_apart(tuple(runs.values()), axis)
     (base, first), (other, last) = ((side, _by_place(rows, names)) for side, rows in runs.items())
     found: list[tuple[str, Row, Row]] = []
     why = []
@@ -38,18 +41,20 @@ def matched_rows(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> tup
     counts = [len(rows) for rows in runs.values()]
     if counts[0] != counts[1]:
         why.append(f"{counts[0]} rows a run against {counts[1]}")
+    alone: list[tuple[str, str, Row]] = []
     for side, mine, theirs in ((base, first, last), (other, last, first)):
-        if alone := [place for place in mine if place and place not in theirs]:
-            why.append(f"only {side} has {listed(alone, _SHOWN)}")
-    return found, "; ".join(why)
+        if places := [place for place in mine if place and place not in theirs]:
+            why.append(f"only {side} has {listed(places, _SHOWN)}")
+            alone += [(side, place, row) for place in places for row in mine[place]]
+    return MatchedRows(names, found, alone, "; ".join(why))
 
 
-def rows_alone(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> list[tuple[str, str, Row]]:
-    """The rows of each side whose case the other side does not have: the side, and what tells it from the others."""
-    places = [{place_of(row, names) for row in rows} for rows in runs.values()]
-    both = places[0] & places[1]
-    found = ((side, place_of(row, names), row) for side, rows in runs.items() for row in rows)
-    return [one for one in found if one[1] and one[1] not in both]
+def _names_apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
+    """The names that tell the rows of one run apart: of config, else of the words that they report."""
+    names = [*dict.fromkeys(name for rows in runs for name in varied(row.config for row in rows) if name != axis)]
+    if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
+        names += dict.fromkeys(name for rows in runs for name in varied(row.labels for row in rows))
+    return names
 
 
 def _is_moved(rows: Sequence[Row], partners: Sequence[Row]) -> bool:

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answers import last_to_settle, missing_pairs
 from logbook_agent.findings.comparison.judgement import sittings
 from logbook_agent.model.comparison import BLOCK_PAIRS
-from logbook_agent.model.summary import AnswerLine
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
 
@@ -30,36 +29,9 @@ def synopsis(answer: Answer) -> str:
     pairs in 1 sitting)`. The answer has findings."""
     cases = cases_of(answer)
     found = _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
-    return "; ".join([*words.first_words(answer, words.SHORTLY), found])
-
-
-def line_data(answer: Answer) -> AnswerLine:
-    """The comparison in a line about an entry: its `result`, what was `asked`, and its findings as `candidates`."""
-    return {
-        "result": synopsis(answer),
-        "asked": words.asked(answer),
-        "candidates": [
-            {
-                "metric": f.metric,
-                "side": words.subject(answer, f.side),
-                "failed": _failed_side(answer, f),
-                "value": f.other.median,
-                "spread": (f.other.high or 0.0) - (f.other.low or 0.0),
-                "unit": f.unit,
-                "change": words.signed(f.change),
-                "outcome": f.outcome.value,
-                "is_bold": f.is_settled and not f.is_watched,
-            }
-            for f in answer.findings
-        ],
-    }
-
-
-def _failed_side(answer: Answer, f: Finding) -> str:
-    """The side that failed in each pair of a finding; empty where none did."""
-    if f.lacks is None or f.lacks.what not in ("side", "gate"):
-        return ""
-    return words.subject(answer, f.lacks.name if f.lacks.what == "side" else f.side)
+    twins = listed(answer.twins[::-1], answer_lines.SHOWN_SAME)
+    again = [f"the same was asked in {twins}"] if twins else []
+    return "; ".join([*answer_lines.first_words(answer, answer_lines.SHORTLY), found, *again])
 
 
 def cases_of(answer: Answer) -> list[_Case]:
@@ -110,7 +82,7 @@ def nearest(answer: Answer) -> Finding | None:
 
 
 def _reason(answer: Answer, f: Finding) -> str:
-    if f.lacks is not None and f.lacks.what in ("side", "gate", "decision"):
+    if f.failed_side or (f.lacks is not None and f.lacks.what == "decision"):
         return ""
     if f.low is None or f.high is None:
         few = (

@@ -1,215 +1,20 @@
-"""An answer in words: the sentence of a finding, the lines of an entry, a line about it, and plain data. Every page
-uses these."""
+"""The words of a finding: its sentence, its numbers, and what it needs. Every page uses these."""
 
 from __future__ import annotations
 
 import math
 
-from logbook_agent.findings.comparison.answer import Answer, Apart, Finding, Lacks, Outcome, Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
 from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.units import TIMES, format_value, known
-from logbook_agent.model.values import finite, parse_scalar
-from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, counted, listed
+from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
 
-_SHOWN_FINDINGS = 12
-# Of what comes before any finding, and of problems of the runs.
-_SHOWN_FIRST, _SHOWN_NOTES = 4, 3
-# Of the entries that asked the same, the latest.
-_SHOWN_EARLIER = 2
-# Of the former, where the answer is one line.
-SHORTLY = 2
-
-
-def entry_lines(answer: Answer) -> list[str]:
-    """The lines about the comparison in the block of an entry, as Markdown: a line for each finding with its notes."""
-    lines = []
-    for f in answer.findings:
-        text = md.escape(sentence(answer, f))
-        text = f"**{text}**" if f.is_settled and not f.is_watched else text
-        lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
-    lines = bounded(lines, _SHOWN_FINDINGS, f"more, which `logbook compare {answer.entry}` shows")
-    return [*map(md.escape, first_words(answer)), *lines, *map(md.escape, about(answer))]
-
-
-def first_words(answer: Answer, most: int = _SHOWN_FIRST) -> list[str]:
-    """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
-    side and differs."""
-    worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_watched and f.outcome is Outcome.WORSE]
-    apart = [_differs(answer, one) for one in answer.apart if one.kind != "free"]
-    return [*answer.first, *bounded([*failures(answer), *worse, *apart], most)]
-
-
-def _differs(answer: Answer, one: Apart) -> str:
-    """`loss is 0.9 with int8, 0.5 with none at topk=4`."""
-    name = f"{one.name}, which may differ," if one.kind == "free" else one.name
-    side, base = subject(answer, one.side), subject(answer, answer.question.base)
-    said = f"{name} is {_value(one.other)} with {side}, {_value(one.base)} with {base}"
-    return f"{said}{f' at {one.case}' if one.case else ''}{' (worse)' if one.kind == 'worse' else ''}"
-
-
-def notes(answer: Answer) -> list[str]:
-    """What differs between the sides, and may, as somebody said; and problems of the runs."""
-    return [*(_differs(answer, one) for one in answer.apart if one.kind == "free"), *answer.notes]
-
-
-def failures(answer: Answer) -> list[str]:
-    """`int8 failed in 4 pairs: exit code 1`, for each side that failed, with its most frequent reason."""
-    return [
-        f"{subject(answer, side)} failed in {counted(of.total(), 'pair')}: {of.most_common(1)[0][0]}"
-        for side, of in answer.failed.items()
-    ]
-
-
-def _value(text: str) -> str:
-    """A value that one side reports: of a number six digits, of a word 16 characters."""
-    number = finite(parse_scalar(text))
-    is_long = number is not None and len(text) > _VALUE_CHARS
-    return f"{number:.6g}" if is_long else _without_middle(text, _VALUE_CHARS)
-
-
-def about(answer: Answer) -> list[str]:
-    """Lines about all findings of an answer: who asked the same, and what was left out."""
-    earlier = [f"The same was asked in {listed(answer.earlier[::-1], _SHOWN_EARLIER)}."] if answer.earlier else []
-    void = ["Void: its pairs count for nothing."] if answer.is_void else []
-    noted = bounded(notes(answer), _SHOWN_NOTES)
-    gates = {to_settle(answer, f): None for f in answer.goals if f.lacks is not None and f.lacks.what == "gate"}
-    needs = [f"To settle it: {text}" for text in gates]
-    return [*earlier, *evaluator(answer), *answer.left_out, *needs, *(f"Noted: {text}" for text in noted), *void]
-
-
-def evaluator(answer: Answer) -> list[str]:
-    """Which files of the base measured both sides, where another side has others."""
-    if not answer.evaluator:
-        return []
-    base = label(answer, answer.question.base)
-    return [f"Measured with {listed(answer.evaluator, _SHOWN_NOTES)} of {base} on both sides."]
-
-
-def method(answer: Answer) -> list[str]:
-    """How an answer was found, in sentences."""
-    q, sittings = answer.question, answer.sittings
-    codes = dict.fromkeys(answer.code.values())
-    named = [f"{label(answer, side)} {code}" for side, code in answer.code.items()] if len(codes) > 1 else [*codes]
-    return [
-        f"Asked: {asked(answer)}; an effect below {percent(q.minimum_effect)}% does not matter.",
-        f"Measured: {answer.pairs} pairs in {counted(sittings, 'sitting')}; chance drew the order of each.",
-        "Judged: the intervals hold at 95% over all looks, for all goals together and for each watched metric alone.",
-        *([f"Code: {', '.join(named)}."] if codes else []),
-        f"Confidence: {'; '.join([answer.confidence, *answer.reasons])}.",
-    ]
-
-
-def text_lines(answer: Answer) -> list[str]:
-    """An answer as plain text, complete: the question, each finding in a sentence with the numbers of both sides and
-    its notes below it."""
-    lines = [f"{answer.entry}, {asked(answer)}", *first_words(answer)]
-    for f in answer.findings:
-        lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
-    return [
-        *lines,
-        *about(answer),
-        *unmeasured(answer),
-        f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})",
-    ]
-
-
-def unmeasured(answer: Answer) -> list[str]:
-    """That no pair has a number, and which side failed, or the setup."""
-    if answer.findings or answer.is_void:
-        return []
-    failed = f": {subject(answer, answer.stopped[0])} failed: {answer.stopped[1]}" if answer.stopped else ""
-    return [f"no pair has a number yet{failed}"]
-
-
-def end_lines(answer: Answer) -> list[str]:
-    """An answer as plain text where its pairs end: each finding in a sentence, with its notes below it."""
-    found = [[sentence(answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))] for f in answer.findings]
-    return [*first_words(answer), *(line for lines in found for line in lines), *about(answer)]
-
-
-def _numbers(answer: Answer, f: Finding) -> str:
-    """`none 100.25 [100.10, 100.70], int8 106.40 [106.12, 106.90] TF/s`; empty where a side has no number."""
-    sides = ((answer.question.base, f.base), (f.side, f.other))
-    if any(side.median is None for _, side in sides):
-        return ""
-    text = ", ".join(f"{label(answer, name)} {number(f, side)}" for name, side in sides)
-    return text + (f" {f.unit}" if f.unit else "")
-
-
-def number(f: Finding, side: Side) -> str:
-    """`100.25 [100.10, 100.70]`: the median of a side with its lowest and highest run; `?` where nothing counts."""
-    decimals, low, high = known(f.metric).decimals, side.low, side.high
-    if low is None or high is None:
-        return format_value(side.median, decimals=decimals)
-    text, *ends = (format_value(v, decimals=decimals, spread=high - low) for v in (side.median, low, high))
-    return f"{text} [{', '.join(ends)}]"
-
-
-def asked(answer: Answer) -> str:
-    """What is asked: `quant_mode: int8 against none`."""
-    q = answer.question
-    return f"{q.axis}: {', '.join(label(answer, s) for s in q.sides)} against {label(answer, q.base)}"
-
-
-def data(answer: Answer) -> dict[str, object]:
-    """An answer as plain data."""
-    q = answer.question
-    return {
-        "id": answer.entry,
-        "axis": q.axis,
-        "base": q.base,
-        "sides": list(q.sides),
-        "minimum_effect": q.minimum_effect,
-        "code": dict(answer.code),
-        "pairs": answer.pairs,
-        "sittings": answer.sittings,
-        "confidence": answer.confidence,
-        "reasons": list(answer.reasons),
-        "earlier": list(answer.earlier),
-        "void": answer.is_void,
-        "left_out": list(answer.left_out),
-        "notes": notes(answer),
-        "evaluator": list(answer.evaluator),
-        "stopped": list(answer.stopped),
-        "first": first_words(answer),
-        "failed": {side: dict(reasons) for side, reasons in answer.failed.items()},
-        "findings": [_finding(answer, f) for f in answer.findings],
-    }
-
-
-def _finding(answer: Answer, f: Finding) -> dict[str, object]:
-    return {
-        "metric": f.metric,
-        "unit": f.unit,
-        "direction": f.direction,
-        "watched": f.is_watched,
-        "side": f.side,
-        "case": dict(f.case),
-        "base": _side(f.base),
-        "other": _side(f.other),
-        "outcome": f.outcome.value,
-        "change": f.change,
-        "interval": None if f.low is None or f.high is None else [f.low, f.high],
-        "level": f.level,
-        "pairs": f.pairs,
-        "judged": f.judged,
-        "replicated": f.is_replicated,
-        "left_out": list(f.left_out),
-        "notes": list(f.notes),
-        "to_settle": to_settle(answer, f),
-        "sentence": sentence(answer, f),
-    }
-
-
-def _side(side: Side) -> dict[str, object]:
-    return {"median": side.median, "low": side.low, "high": side.high, "runs": side.runs}
-
-
+# So many problems of the runs are shown.
+SHOWN_NOTES = 3
 # To so many characters longer names are cut, values that a side reports, and the name of an axis.
-_NAME_CHARS, _VALUE_CHARS, _AXIS_CHARS = 80, 16, 20
+_NAME_CHARS, VALUE_CHARS, _AXIS_CHARS = 80, 16, 20
 _TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
 # A change of so many times is said as a factor, too.
 _BIG = 3.0
@@ -230,20 +35,20 @@ def claim(answer: Answer, finding: Finding) -> str:
     is left out."""
     side, base = label(answer, finding.side), label(answer, answer.question.base)
     case = f" at {assignments(finding.case)}" if finding.case else ""
-    names = (_without_middle(name, _NAME_CHARS) for name in (finding.metric, case))
+    names = (without_middle(name, _NAME_CHARS) for name in (finding.metric, case))
     return _claim(answer, finding, _axis_of(answer, finding.side), *_apart(side, base), *names)
 
 
 def _apart(side: str, base: str) -> tuple[str, str]:
     """Both names, cut where they are long, still different where they were."""
-    short = _without_middle(side, _NAME_CHARS), _without_middle(base, _NAME_CHARS)
+    short = without_middle(side, _NAME_CHARS), without_middle(base, _NAME_CHARS)
     if short[0] != short[1] or side == base:
         return short
     alike = next((at for at, (one, other) in enumerate(zip(side, base, strict=False)) if one != other), 0)
-    return _without_middle(f"…{side[alike:]}", _NAME_CHARS), _without_middle(f"…{base[alike:]}", _NAME_CHARS)
+    return without_middle(f"…{side[alike:]}", _NAME_CHARS), without_middle(f"…{base[alike:]}", _NAME_CHARS)
 
 
-def _without_middle(name: str, size: int) -> str:
+def without_middle(name: str, size: int) -> str:
     """A name in at most `size` characters, without its middle."""
     if len(name) <= size:
         return name
@@ -269,7 +74,7 @@ def _axis_of(answer: Answer, side: str) -> str:
     """`tile=`, if the name of a side alone says nothing; else empty."""
     name, axis = label(answer, side), answer.question.axis
     is_bare = axis.startswith(_ENV) or name.casefold() in _BARE or not any(map(str.isalpha, name))
-    return f"{_without_middle(axis.removeprefix(_ENV), _AXIS_CHARS)}=" if is_bare else ""
+    return f"{without_middle(axis.removeprefix(_ENV), _AXIS_CHARS)}=" if is_bare else ""
 
 
 def subject(answer: Answer, side: str) -> str:
@@ -334,7 +139,7 @@ def _times(ratio: float) -> str:
 
 
 def _needs(finding: Finding) -> str:
-    return f"needs {more_pairs(finding)}" if finding.lacks_pairs and is_practical(finding) else ""
+    return f"needs {more_pairs(finding)}" if finding.lacks_pairs and finding.is_practical else ""
 
 
 def to_settle(answer: Answer, finding: Finding) -> str:
@@ -344,7 +149,7 @@ def to_settle(answer: Answer, finding: Finding) -> str:
             return ""
         case Lacks("pairs"):
             like = f"`logbook ab --like {answer.entry} --min-effect {effect}`" if (effect := _larger(finding)) else ""
-            return more_pairs(finding) + (f": {like}" if like and answer.is_typed and not is_practical(finding) else "")
+            return more_pairs(finding) + (f": {like}" if like and answer.is_typed and not finding.is_practical else "")
         case Lacks("values"):
             return "runs in which both sides report a value above zero"
         case Lacks("direction"):
@@ -367,22 +172,16 @@ def _passing(answer: Answer, side: str) -> str:
     is_base, name = side == answer.question.base, subject(answer, side)
     needs = f"another base than {name}" if is_base else f"a change of {name}"
     if is_base and answer.evaluator:
-        needs += f", or {listed(answer.evaluator, _SHOWN_NOTES)} of the other side"
+        needs += f", or {listed(answer.evaluator, SHOWN_NOTES)} of the other side"
     return f"{needs}: further pairs run what failed again"
-
-
-def is_practical(finding: Finding) -> bool:
-    """Whether a number of pairs that somebody would make probably settles a finding."""
-    return finding.lacks is not None and finding.lacks.pairs < math.inf
 
 
 def more_pairs(finding: Finding) -> str:
     """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact."""
-    if finding.lacks is None or not is_practical(finding):
+    if finding.lacks is None or finding.lacks.pairs is None:
         return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
-    pairs = int(finding.lacks.pairs)
-    if pairs <= BLOCK_PAIRS or not finding.judged:
-        return f"at least {counted(pairs, 'more pair')}"
+    if finding.lacks.pairs <= BLOCK_PAIRS or not finding.judged:
+        return f"at least {counted(finding.lacks.pairs, 'more pair')}"
     return "tens of pairs more"
 
 
@@ -435,3 +234,18 @@ def estimates(answer: Answer) -> tuple[EffectEstimate, ...]:
         )
         for f in answer.goals
     )
+
+
+def number(f: Finding, side: Side) -> str:
+    """`100.25 [100.10, 100.70]`: the median of a side with its lowest and highest run; `?` where nothing counts."""
+    decimals, low, high = known(f.metric).decimals, side.low, side.high
+    if low is None or high is None:
+        return format_value(side.median, decimals=decimals)
+    text, *ends = (format_value(v, decimals=decimals, spread=high - low) for v in (side.median, low, high))
+    return f"{text} [{', '.join(ends)}]"
+
+
+def asked(answer: Answer) -> str:
+    """What is asked: `quant_mode: int8 against none`."""
+    q = answer.question
+    return f"{q.axis}: {', '.join(label(answer, s) for s in q.sides)} against {label(answer, q.base)}"

@@ -10,7 +10,7 @@ from datetime import datetime
 from logbook_agent.findings.advice import go_on
 from logbook_agent.findings.cases import Case, cases, without_zeros
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.protocol import CommitOf, Records
+from logbook_agent.findings.protocol import Records, SameCode
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
 from logbook_agent.model.budget import NO_BUDGET, Budget
@@ -86,7 +86,8 @@ class Facts:
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
     decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison, `branches`
     the branch that held the code of a side when it was compared; `go_on` gives the command that adds pairs to one,
-    `commit_of` the commit that a name has now."""
+    `same_code` the commit of a name where another one has that code now, `folder` the path from here of a folder as
+    records name it."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -99,7 +100,8 @@ class Facts:
     kept: Mapping[str, str] = field(default_factory=dict)
     branches: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
-    commit_of: CommitOf = lambda name: None
+    same_code: SameCode = lambda name, other: None
+    folder: Callable[[str], str] = lambda place: place
 
 
 def facts_of(

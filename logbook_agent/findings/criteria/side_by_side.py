@@ -11,7 +11,8 @@ from typing import TypeAlias
 from logbook_agent.findings.advice import ab_like, ab_with
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.words import SHORTLY, first_words, label, sentence
+from logbook_agent.findings.comparison.answer_lines import SHORTLY, first_words
+from logbook_agent.findings.comparison.words import label, sentence
 from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
 from logbook_agent.findings.criteria.predicate import Config, SideBySide
 from logbook_agent.findings.identity import identity, residue
@@ -153,9 +154,8 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
             why = f": {entry} compared changes on {side[axis]}; once they are committed: logbook keep {entry}"
             return f"no comparison of {sides}{at}{why}", ""
     values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
-    commits = {facts.commit_of(show(value)) for value in (base[axis], side[axis])} if axis in OF_CODE else set()
-    if len(commits) == 1 and None not in commits:
-        return f"no comparison of {sides}{at}: both are the same code, commit {commits.pop() or ''}", ""
+    if axis in OF_CODE and (commit := facts.same_code(show(base[axis]), show(side[axis]))) is not None:
+        return f"no comparison of {sides}{at}: both are the same code, commit {commit}", ""
     questions = {answer.entry: answer.question for answer in facts.answers}
 
     def having(where: Config) -> list[Item]:
@@ -169,19 +169,21 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
 
     rows = [item for value in values for item in having({**rest, axis: value})[:1]]
     # Else those of other cases, with the flags of this one.
-    others = [moved for value in values for item in having({axis: value})[:1] if (moved := _at(item, rest))]
+    others = [(moved, item) for value in values for item in having({axis: value})[:1] if (moved := _at(item, rest))]
     if not rows and axis in OF_CODE:
         # Any command that was run can be run on other code.
         rows = (having(rest) or having({}))[-1:]
     elif not rows and not others:
         # Else of a command with a flag of this name, which no row reports.
         rows = [item for item in having(rest) if flag_places(item.case.command, axis)][-1:]
-    typed = rows[0].case.command if rows else others[0] if others else ()
+    typed, sibling = (rows[0].case.command, rows[0]) if rows else others[0] if others else ((), None)
     options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
     options += ["--metric", metric] if metric is not None else []
     options += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != MINIMUM_EFFECT else []
     # Pairs of the same code under another name would go to their entry.
     options += ["--new"] if axis in OF_CODE else []
+    folder = facts.folder(sibling.case.cwd or ".") if sibling is not None and not rows else "."
+    options += ["--cwd", folder] if folder != "." else []
     command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
     return f"no comparison of {sides}{at}", "" if more else command
 

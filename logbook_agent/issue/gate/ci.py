@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated
 
 from logbook_agent.campaign.ab import carry_out
-from logbook_agent.campaign.ab_sides import SameCode, sides_of
+from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.checkouts import Tree, side_by_side
 from logbook_agent.campaign.code_guard import CodeChanged
+from logbook_agent.campaign.code_labels import SameCode
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.run_request import check_count
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
@@ -34,7 +35,7 @@ from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.model.header import HeaderParts
 from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
+from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder, append_named
 from logbook_agent.store.workspace import Workspace
@@ -88,7 +89,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
             artifact=request.artifact,
             differences=job.differences,
         )
-        finding = _measured(inner, finding, job, request, (checkout, trees), display)
+        finding = _measured(inner, finding, job, request, trees, display)
     text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
     result = CiResult(finding=finding, root=root, text=text, number=number)
     if not finding.is_same:
@@ -115,7 +116,7 @@ def _measured(
     finding: GateFinding,
     job: GateJob,
     request: CiRequest,
-    trees: tuple[Checkout, list[Tree]],
+    trees: list[Tree],
     display: Display,
 ) -> GateFinding:
     """The finding with what both sides measured."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.campaign.pair_judge import Stop
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Finding, Outcome
 from logbook_agent.findings.comparison.rule import LEVEL
 from logbook_agent.issue import marking, neutral
@@ -121,7 +121,7 @@ def _sentences(finding: GateFinding) -> Iterator[str]:
             beside.append(f"it needs {needs}")
         if beside or f.outcome is not Outcome.NO_DIFFERENCE:
             yield "; ".join([words.sentence(answer, f), *beside])
-    reasons = [*words.failures(answer), *answer.left_out]
+    reasons = [*answer_lines.failures(answer), *answer.left_out]
     if not reasons and finding.result is not None and finding.result.stop is Stop.NOT_COMPARABLE:
         reasons = [finding.result.why]
     yield from reasons

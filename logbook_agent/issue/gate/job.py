@@ -122,8 +122,8 @@ def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
                 cause=f"logbook ci tells its two sides apart by {CODE_AXIS}",
                 hint="rename the key in the recipe",
             )
-        case = requested(recipe, run, None, planned.label)
-        cases.append(dataclasses.replace(case, config=run.config, env={**run.env, **request.env}, **given))
+        case = requested(plan, run, label=planned.label)
+        cases.append(dataclasses.replace(case, env={**run.env, **request.env}, **given))
     return GateJob(
         name=recipe.name,
         question=recipe.question,

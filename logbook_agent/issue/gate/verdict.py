@@ -10,7 +10,7 @@ from enum import StrEnum
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbResult
 from logbook_agent.findings.attempts import how_it_failed
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.issue.gate.job import BASE, HEAD
 from logbook_agent.issue.gate.pull_request import Commits
@@ -146,7 +146,7 @@ class GateFinding:
             "pull_request_head": commits.tip,
             "base_is": commits.how,
             "minimum_effect": self.minimum_effect,
-            "answer": words.data(self.answer) if self.answer is not None else None,
+            "answer": answer_lines.data(self.answer) if self.answer is not None else None,
             "unmeasured": [asdict(one) for one in self.unmeasured],
             "changed": self.changed,
             "differences": list(self.differences),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.features import hook_module
-from logbook_agent.findings.trust import Compared
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.entry import ARTIFACTS, COMMAND, CONFIG
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import Summary
@@ -32,15 +32,15 @@ Kept = dict[str, tuple[list[object], PageSection]]
 def entry_section(page: PageContext, record: Record, summary: Summary, kept: Kept) -> PageSection:
     """The section of an entry: the one that is kept, where all that it follows from is the same."""
     findings, entry = page.findings, record.entry
-    later, compared = findings.later(entry.id), findings.compared(entry)
+    later, answer = findings.later(entry.id), findings.answer_of(entry)
     logs = [page.links.log(entry.id, status.run.run) for status in record.runs]
     files = [page.links.file(status.run, one) for status in record.runs for one in status.run.artifacts]
     curves = page.curves.points if entry.id in page.curves.entries else 0
     shown = entry.id in page.drawn, entry.id in page.pictured, curves
     cited = [with_numbers(findings, f.text, plain=True) for f in entry.fields if "[[" in f.text]
-    made_of = [findings.records.header, record, summary["confidence"], later, compared, logs, files, shown, cited]
+    made_of = [findings.records.header, record, summary["confidence"], later, answer, logs, files, shown, cited]
     if entry.id not in kept or kept[entry.id][0] != made_of:
-        values = _values(page, record, later, compared)
+        values = _values(page, record, later, answer)
         made = section(
             entry.id, "entry", page=page, record=record, confidence=summary["confidence"], logs=logs, **values
         )
@@ -49,10 +49,10 @@ def entry_section(page: PageContext, record: Record, summary: Summary, kept: Kep
 
 
 def _values(
-    page: PageContext, record: Record, later: Mapping[str, Sequence[str]], compared: Compared
+    page: PageContext, record: Record, later: Mapping[str, Sequence[str]], answer: Answer | None
 ) -> dict[str, Any]:
     """The parts of an entry in the order of the view, its files and its plots."""
-    bullets = page.blocks.sections(record, later=later, compared=compared)
+    bullets = page.blocks.sections(record, later=later, answer=answer)
     artifacts = _artifacts(page, record)
     # The files have a place of their own, with the pictures; what the prose shows stands there alone.
     prose = {f["name"]: f["picture"] for f in artifacts if f["in_prose"] and f["picture"] is not None}

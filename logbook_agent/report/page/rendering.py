@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.best import BestCase
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.model.units import format_value, with_unit
 from logbook_agent.text.as_html import is_web, visible
 from logbook_agent.text.markdown import cut_line, cut_sentence, escape, lead, one_line
@@ -79,6 +79,6 @@ def _environment(folder: Path) -> Environment:
     )
     filters = (assignments, case_of, counted, cut_line, cut_sentence, duration, lead, minute, number, one_line)
     environment.filters |= {one.__name__: one for one in filters} | {"literal": escape}
-    environment.globals |= {"words": words, "with_unit": with_unit}
+    environment.globals |= {"answer_lines": answer_lines, "words": words, "with_unit": with_unit}
     environment.tests["web"] = is_web
     return environment

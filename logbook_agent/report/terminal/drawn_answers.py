@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from logbook_agent.cli.output import clean
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model.units import format_value, known
@@ -143,7 +143,7 @@ def draw_answer(answer: Answer) -> None:
         _say(console, words.sentence(answer, f), STYLES[f.outcome.value])
         for note in (*f.left_out, *f.notes):
             _say(console, f"  {note}", "dim")
-    for line in (*words.about(answer), *words.unmeasured(answer)):
+    for line in (*answer_lines.about(answer), *answer_lines.unmeasured(answer)):
         _say(console, line)
     _say(console, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})")
 

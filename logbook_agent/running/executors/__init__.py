@@ -4,8 +4,7 @@ contract     what each executor does; a row of `table` names it
 local        a process of its own on this machine
 submission   runs are recorded and submitted
 dispatch     they are submitted, followed and taken in, one or many at a time, from the side that writes to the book
-intake       what workers left is taken into the book
-collection   that of all runs which have ended, as every command does it first
+intake       what workers left is taken into the book, as every command does it first
 """
 
 from logbook_agent.model.run import LOCAL as LOCAL

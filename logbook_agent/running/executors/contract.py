@@ -6,6 +6,7 @@ Every executor passes the tests of `tests/contract/running/executors/test_execut
 
 from __future__ import annotations
 
+import abc
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -100,7 +101,7 @@ def for_each(do: Callable[[T], None], items: Sequence[T]) -> None:
         raise troubles[0]
 
 
-class Executor(Protocol):
+class Executor(abc.ABC):
     """One way to start workers. A run is named by its spool, a folder on the client's machine; how far it is stands
     there (`Spool.stage`), and so does its log.
 
@@ -111,25 +112,18 @@ class Executor(Protocol):
     queue for its devices decides which of these wait for one another.
     """
 
-    @property
-    def is_batch(self) -> bool: ...
+    is_batch: bool = False
+    is_single: bool = False
+    pace_s: float = 0.5
+    place: str | None = None
+    devices: tuple[str, ...] | None = None
 
-    @property
-    def is_single(self) -> bool: ...
-
-    @property
-    def pace_s(self) -> float: ...
-
-    @property
-    def place(self) -> str | None: ...
-
-    @property
-    def devices(self) -> tuple[str, ...] | None: ...
-
+    @abc.abstractmethod
     def hello(self) -> MachineFacts:
         """What its machine is. Whatever a worker needs is brought there. Raises LogbookError where it cannot be
         used."""
 
+    @abc.abstractmethod
     def start(self, items: Sequence[Submission], at_most: int) -> None:
         """Start a worker for each, `at_most` units at a time. There is never more than one for a spool: called again,
         it does nothing.
@@ -140,15 +134,17 @@ class Executor(Protocol):
         """
 
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
-        """Bring what is new of these runs into their spools: how far each is, and `with_log` what it has printed.
-        Returns why nothing new is known of some, by their folders. Where asking is costly, all are asked for at once,
-        and the answer may take `wait_s`, unless there is something new."""
+        """Bring what is new of these runs into their spools, unless workers write there themselves: how far each is,
+        and `with_log` what it has printed. Returns why nothing new is known of some, by their folders. Where asking is
+        costly, all are asked for at once, and the answer may take `wait_s`, unless there is something new."""
+        return {}
 
+    @abc.abstractmethod
     def stop(self, spools: Sequence[Spool]) -> None:
         """Ask the worker of each to end its command: INT to its process group, then TERM, then KILL. Returns at once;
         does nothing for a run that is over. Raises ToolError where none could be asked."""
 
-    def collect(self, spool: Spool) -> None:
+    def collect(self, spool: Spool) -> None:  # noqa: B027 - workers may write there themselves
         """Bring all files of a run that is over into its spool."""
 
 

@@ -1,16 +1,20 @@
 """Brings the ends of runs into their records, from what was left in their folders.
 
 Taking in is idempotent, and may be cut off anywhere: the folder `work/` goes last. The first end that is
-recorded stands; one that comes later is kept beside it, as late.
+recorded stands, unless nobody had seen it: then one that comes later takes its place.
+
+Every command takes in first what has ended (`collected`). Executors that gave no useful answer after a long wait are
+skipped by later commands, for up to a minute.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,13 +22,13 @@ from pathlib import Path
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run, noted
 from logbook_agent.model.worker_report import OVER, Began, End, Stage
-from logbook_agent.running.executors.table import executor_of
+from logbook_agent.running.executors.contract import LogGrows
+from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.names import marker_name
-from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files
+from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files, run_at
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import duration
 
@@ -102,7 +106,7 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         spool.get(End)  # it cannot be read: not lost until somebody says so
     end, began = spool.get(End) if stage == "ended" else None, spool.get(Began)
     reading, changed = RunResults(), tuple[str, ...]()
-    if run.exit is None:
+    if not _is_final(run, end):
         # Before the logbook is locked: a long log takes its time.
         reading = read_run(workspace, book, run if began is None else with_facts(run, began), end)
         changed = _changed(book, spool, run, end) if end is not None else ()
@@ -111,8 +115,10 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         run = book.reread(run)
         if not spool.folder.is_dir():
             return None
-        if run.exit is not None:
-            _keep_late(workspace, book, spool, run, end)
+        if _is_final(run, end):
+            # A command that was cut off recorded it, and may not have come to the view.
+            book.changed.add(run.entry)
+            book.drop(spool)
             return None
         run = run if began is None else with_facts(run, began)
         sent = spool.get(Sent)
@@ -126,6 +132,11 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
             clocks = _clock_problems(began.started, end.ended, sent=submitted, now=time.time())
         run = dataclasses.replace(run, problems=(*run.problems, *noted(*changed, *clocks)))
         return book.write_run(ended(run, end, reading))
+
+
+def _is_final(run: Run, end: End | None) -> bool:
+    """Whether the end in a record stands: not where a run was given up, and its end has come since."""
+    return run.exit is not None and (end is None or not run.exit.lost)
 
 
 def _without_end(run: Run, stage: Stage, said: str, reading: RunResults) -> Run:
@@ -182,23 +193,6 @@ def _changed(book: Book, spool: Spool, run: Run, end: End) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, end: End | None) -> None:
-    """Handle a second end of a run: drop it if it is the same, else keep it in the backups and name it in the
-    record."""
-    if end is None or (end.exit == run.exit and end.ended == run.ended):
-        # A command that was cut off recorded it, and may not have come to the view.
-        book.changed.add(run.entry)
-        book.drop(spool)
-        return
-    place = book.folder / "backups" / f"late-{marker_name(run.name)}-{workspace.moment()}"
-    book.files.make(place.parent)
-    book.files.move(spool.folder, place)
-    book.drop(spool)
-    kept = place.relative_to(book.folder)
-    said = f"late: a second result arrived after the first; it is kept in {kept}"
-    book.write_run(dataclasses.replace(run, problems=(*run.problems, *noted(said))))
-
-
 def _clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple[str, ...]:
     """What is wrong with the times of a run that was submitted and is over, by this machine's clock (seconds since the
     epoch). A clock that is ahead shows only in a run that ended not long ago."""
@@ -211,3 +205,81 @@ def _clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple
     else:
         return ()
     return (f"the clock of that machine is {how} by {duration(off_s)} or more: its times say that {seems}",)
+
+
+# -- all runs of a logbook -------------------------------------------------------------------------
+
+
+# A question that failed is not asked again for so many times as long as it took, but for no longer than this (s). What
+# failed within a moment may be asked again at once.
+_FACTOR, _MOST_S, _MOMENT_S = 5.0, 60.0, 1.0
+_SAID_CHARS = 500
+# Where the cache keeps until when an executor is not asked, and why.
+_QUIET = "quiet"
+
+
+@contextlib.contextmanager
+def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
+    """Collect what has arrived, and yield the runs whose end was recorded. What cannot be collected stays, with a
+    warning.
+
+    The spools are removed when the block is left: if the view was not updated in it, the next command does that."""
+    ended: dict[Path, Run] = {}
+    spools: list[Spool] = []
+    for executor, its in _by_executor(book).items():
+        if (why := _why_skipped(book, executor)) is not None:
+            warn_once(workspace, f"not asked: {executor}: {why}")
+            continue
+        ended |= _collected(workspace, book, executor, its)
+        spools += its
+    yield list(ended.values())
+    for spool in spools:
+        if spool.folder in ended:
+            try:
+                book.drop(spool)
+            except StoreError as error:
+                warn_once(workspace, f"not removed: {error.said}")
+
+
+def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence[Spool]) -> Mapping[Path, Run]:
+    """Collect the runs of one executor; those whose end was recorded."""
+    began, troubles = time.monotonic(), dict[Path, str]()
+    if executor:
+        # What is wrong with it is told when each run is taken in.
+        with contextlib.suppress(LogbookError):
+            troubles |= executor_named(workspace, executor).look(spools)
+    taken = take_in_all(workspace, book, spools, drops=False)
+    told = [
+        f"not collected: {run_at(folder)}: {error.said}"
+        for folder, error in taken.errors.items()
+        if not isinstance(error, LogGrows)
+    ]
+    told += [f"no news from {executor}: {trouble}" for trouble in dict.fromkeys(troubles.values())]
+    for text in told:
+        warn_once(workspace, text)
+    took_s = time.monotonic() - began
+    if executor and told and took_s >= _MOMENT_S:
+        quiet = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": told[-1][:_SAID_CHARS]}
+        book.cache.keep(_QUIET, {executor: json.dumps(quiet)}, ())
+    return taken.ended
+
+
+def _by_executor(book: Book) -> dict[str, list[Spool]]:
+    """The spools of a logbook by the executor that they were sent to; empty: nothing is costly to ask for."""
+    together: dict[str, list[Spool]] = {}
+    for spool in book.spools():
+        executor = None
+        with contextlib.suppress(LogbookError):
+            if spool.has(SENT) and (run := book.run_called(spool.run_name)) is not None:
+                executor = run.executor
+        together.setdefault(executor or "", []).append(spool)
+    return together
+
+
+def _why_skipped(book: Book, executor: str) -> str | None:
+    """Why an executor is not asked now; None if it may be asked."""
+    if executor and (text := book.cache.values(_QUIET).get(executor)) is not None:
+        quiet = json.loads(text)
+        if 0 < quiet["until"] - time.time() <= _MOST_S:
+            return f"{quiet['why']}; it is asked again within a minute"
+    return None

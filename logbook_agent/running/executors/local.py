@@ -4,29 +4,26 @@ a run here is, by its spool."""
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from logbook_agent import __version__
-from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import (
     PIECE_BYTES,
+    Executor,
     MachineFacts,
     Submission,
     for_each,
 )
-from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker.work import Work, write_work
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.processes import MARK
+from logbook_agent.store.processes import MARK, end_command
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Spool, name_holder
 
 # How long a worker may take to say who it is.
@@ -38,12 +35,9 @@ _WORKER = (sys.executable, "-P", "-m", "logbook_agent.worker")
 _started: list[subprocess.Popen[bytes]] = []
 
 
-class Local:
+class Local(Executor):
     """Starts workers with the variables of `environ`, by the words of `worker`."""
 
-    is_batch, is_single = False, False
-    pace_s = 0.5
-    place = None
     devices = ()
 
     def __init__(self, environ: Mapping[str, str], worker: Sequence[str] = _WORKER) -> None:
@@ -63,12 +57,13 @@ class Local:
             return
         _started[:] = [process for process in _started if process.poll() is None]
         spool.files.remove(ERRORS)
+        write_work(work, spool.files)
         errors = spool.files.create_log(ERRORS)
         try:
             process = subprocess.Popen(
                 [*self._worker, str(spool.folder), "--lock", str(claim)],
                 env={name: value for name, value in {**self._environ, **secrets}.items() if name != MARK},
-                stdin=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 start_new_session=True,
@@ -82,30 +77,21 @@ class Local:
             os.close(errors)
         _started.append(process)
         name_holder(claim, process.pid)
-        assert process.stdin is not None  # noqa: S101
-        # A worker that is gone already took nothing; what became of it, its spool tells.
-        with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
-            pipe.write(json.dumps(encode(work)).encode())
-
-    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
-        """Nothing to do: the worker writes into the spool itself."""
-        return {}
 
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`."""
         for_each(_stop, spools)
 
-    def collect(self, spool: Spool) -> None:
-        """Nothing to do: the worker wrote into the spool itself."""
-
 
 def _stop(spool: Spool) -> None:
-    stage = spool.stage()
-    if stage == "orphaned":
-        holder = spool.holder()
-        if holder is not None and holder.group is not None:
-            end_group(holder.group, holder.mark)
-        return
+    stage, holder = spool.stage(), spool.holder()
+    group = holder.group if holder is not None and stage == "orphaned" else None
+    if holder is not None and group is not None and not end_command(group, holder.mark):
+        raise ToolError(
+            f"process {group} does not end",
+            cause="it was sent SIGKILL, but the kernel has not ended it yet",
+            hint=f"look at it: ps -o stat,wchan,cmd -p {group}",
+        )
     deadline = time.monotonic() + _NAMED_S
     while stage in ("sent", "running") and time.monotonic() < deadline:
         holder = spool.holder()

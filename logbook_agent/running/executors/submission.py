@@ -12,10 +12,8 @@ from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run, noted
 from logbook_agent.running.executors.contract import Executor, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
-from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, work_of
+from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, work_of
 from logbook_agent.running.programs import NoAnswer
-from logbook_agent.running.run_budget import reserve
-from logbook_agent.running.worker.entrypoint import devices_needed
 from logbook_agent.running.worker.work import sealed
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
@@ -131,18 +129,13 @@ def _submission(
     number, left_s = reserve(workspace, book, plan)
     work, secrets = sealed(work_of(workspace, book, plan, number, left_s), workspace.redactor)
     # What holds the devices for the runs of its series must not keep these waiting.
-    takes_turns = executor.devices is not None and plan.until is None
+    takes_turns = executor.devices is not None and not work.is_setup
     work = dataclasses.replace(work, takes_turns=takes_turns, devices=executor.devices or ())
     run = planned_run(workspace, book, plan, work.run)
-    run = dataclasses.replace(run, executor=name, pool=pool_of(workspace, name))
+    host = Host(name=executor.place or this_host())
+    run = dataclasses.replace(run, executor=name, pool=pool_of(workspace, name), host=host)
     spool = book.begin(run)
     claim = stack.enter_context(spool.claimed())
     if claim is None:
         raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
-    if executor.place is None:
-        waits = bool(devices_needed(work, workspace.environ))
-        run = dataclasses.replace(run, host=Host(name=this_host()))
-        run = beside_others(workspace, book, run, takes_turns=waits)
-    else:
-        run = dataclasses.replace(run, host=Host(name=executor.place))
     return Submission(spool=spool, claim=claim, work=work, secrets=secrets, pin=plan.pin), run

@@ -46,6 +46,10 @@ class CommonSettings:
     equivalent: bool = False
     retry_start_s: float = PATIENCE_S
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.retry_start_s <= _MOST_RETRY_S:
+            raise ValueError(f"retry_start_s is {self.retry_start_s:g}: expected seconds from 0 to {_MOST_RETRY_S:g}")
+
 
 COMMON = tuple(field.name for field in fields(CommonSettings))
 
@@ -66,34 +70,20 @@ class Declared:
     @property
     def common(self) -> CommonSettings:
         """What every executor may state. Raises UsageError."""
-        return self._read(CommonSettings, {key: value for key, value in self.table.items() if key in COMMON})
+        return self.read(CommonSettings)
 
     def read(self, settings: type[T]) -> T:
-        """Its other settings as a value of this class. Raises UsageError for an unknown or missing one, or a wrong
-        type."""
-        return self._read(settings, {key: value for key, value in self.table.items() if key not in COMMON})
-
-    def _read(self, settings: type[T], table: Mapping[str, object]) -> T:
+        """Its common settings, or its others, as a value of this class. Raises UsageError for an unknown or missing
+        one, or a wrong type."""
+        is_common = settings is CommonSettings
         try:
-            return decode(settings, table)
+            return decode(settings, {key: value for key, value in self.table.items() if (key in COMMON) == is_common})
         except CodecError as error:
             raise UsageError(
                 f"{self.what}: {error}",
                 cause=f"[executors.{self.name}] in {self.file} is not valid",
                 hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
             ) from None
-
-    def checked(self) -> Declared:
-        """Itself. Raises UsageError where it cannot be one."""
-        if self.name == LOCAL:
-            raise UsageError(
-                f"[executors.{LOCAL}] in {self.file}", cause="that name is reserved for this machine", hint="rename it"
-            )
-        if not 0 <= (retry_s := self.common.retry_start_s) <= _MOST_RETRY_S:
-            raise UsageError(
-                f"{self.what}: retry_start_s is {retry_s:g}", cause=f"expected seconds from 0 to {_MOST_RETRY_S:g}"
-            )
-        return self
 
 
 def is_declared(workspace: Workspace, name: str) -> bool:
@@ -102,9 +92,13 @@ def is_declared(workspace: Workspace, name: str) -> bool:
 
 
 def declared(workspace: Workspace) -> dict[str, Declared]:
-    """All of them by name."""
+    """All of them by name. Raises UsageError where one cannot be used."""
     file, tables = user_config_file(workspace.environ), load_user_config(workspace.environ).executors
-    return {name: Declared(name=name, table=table, file=file).checked() for name, table in sorted(tables.items())}
+    if LOCAL in tables:
+        raise UsageError(
+            f"[executors.{LOCAL}] in {file}", cause="that name is reserved for this machine", hint="rename it"
+        )
+    return {name: Declared(name=name, table=table, file=file) for name, table in sorted(tables.items())}
 
 
 def named(workspace: Workspace, name: str) -> Declared:

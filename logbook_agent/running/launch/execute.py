@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING, cast
 
 from logbook_agent.model.run import Exit
-from logbook_agent.running.launch.family import Family, described, reap_adopted
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
-from logbook_agent.running.launch.signals import Ladder, StopRequests
+from logbook_agent.running.launch.signals import Family, Ladder, StopRequests, described, reap_adopted
 from logbook_agent.text.phrases import listed
 
 if TYPE_CHECKING:

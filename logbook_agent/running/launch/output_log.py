@@ -1,8 +1,9 @@
 """The output of a run as its worker keeps it: the log on disk, without the values of known secrets, and its readable
-lines."""
+lines; and the excerpt of such a log."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import re
@@ -53,7 +54,8 @@ class OutputLog:
         # The stream whose line stands open at the end of the log.
         self._within: Stream | None = None
         self._tail, self._errors, self._last = b"", b"", b""
-        self._unlogged, self._room = list[str](), _UNLOGGED_CHARS
+        # The lines of results that the log does not hold, because it is full or the disk is.
+        self.unlogged, self._room = list[str](), _UNLOGGED_CHARS
         # Where a line of one stream is broken off by the other, in bytes of the log.
         self.breaks = list[int]()
         # Where the log ends within a line, because it is full or the disk is: up to where it has whole ones.
@@ -63,11 +65,6 @@ class OutputLog:
     @property
     def problems(self) -> tuple[str, ...]:
         return self._file.problems
-
-    @property
-    def unlogged(self) -> tuple[str, ...]:
-        """The lines of results that the log does not hold, because it is full or the disk is."""
-        return tuple(self._unlogged)
 
     @property
     def last(self) -> str | None:
@@ -130,7 +127,7 @@ class OutputLog:
         for line in data[whole:].split(b"\n"):
             if (b"RESULT" in line or b"METRIC" in line) and len(line) <= self._room:
                 self._room -= len(line)
-                self._unlogged.append(line.decode("utf-8", "replace"))
+                self.unlogged.append(line.decode("utf-8", "replace"))
 
 
 class _LogFile:
@@ -195,13 +192,70 @@ class _LogFile:
 # -- readable lines ------------------------------------------------------------------------------
 
 
-def readable(line: bytes, redact: Redact, cut_bytes: int = 0) -> str:
-    """One line as a person would have seen it: without colours, the last state of a progress bar, cut.
+def readable(line: bytes, redact: Redact, *, is_cut: bool = False) -> str:
+    """One line as a person would have seen it: without colours, the last state of a progress bar, cut. `is_cut`:
+    nobody counted what is missing of it.
 
-    `cut_bytes`: how much of the line was left out before. Redacted once more, since a colour code may have
-    stood inside a secret.
+    Redacted once more, since a colour code may have stood inside a secret.
     """
     states = [s for s in (without_escapes(s) for s in line.decode("utf-8", "replace").split("\r")) if s.strip()]
     text = visible(redact(states[-1] if states else ""), in_line=True)
-    more = max(0, len(text) - LINE_CHARACTERS) + cut_bytes
-    return f"{text[:LINE_CHARACTERS]}… (+{more} characters)" if more else text
+    more = len(text) - LINE_CHARACTERS
+    if is_cut:
+        return f"{text[:LINE_CHARACTERS]}…"
+    return f"{text[:LINE_CHARACTERS]}… (+{more} characters)" if more > 0 else text
+
+
+# -- the first and last lines of a log -------------------------------------------------------------
+
+
+HEAD_LINES = 20
+# Of the beginning and of the end of a log, so much is looked at.
+_SHOWN_BYTES = 256 * 1024
+
+
+class LogExcerpt:
+    """Feed it the log; `output` says what it holds."""
+
+    def __init__(self, redact: Redact) -> None:
+        self._redact = redact
+        self._digest, self._size, self._count = hashlib.sha256(), 0, 0
+        self._head = self._tail = b""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what it was given."""
+        return self._digest.hexdigest()
+
+    def feed(self, data: bytes) -> None:
+        self._digest.update(data)
+        self._size += len(data)
+        self._count += data.count(b"\n")
+        self._head += data[: _SHOWN_BYTES - len(self._head)]
+        self._tail = (self._tail + data[-_SHOWN_BYTES:])[-_SHOWN_BYTES:]
+
+    def output(self, counted: Output | None) -> Output:
+        """What was printed, as far as it reached the log, or as its worker has `counted` it; the last lines are the
+        worker's where the log lacks them."""
+        lines = self._count + (not self._tail.endswith(b"\n") and self._size > 0)
+        is_whole = self._size <= _SHOWN_BYTES
+        head, last = _lines_of(self._head), _lines_of(self._tail)
+        # A line of which the beginning is missing is shown where there is no other.
+        last = last if is_whole or len(last) == 1 else last[1:]
+        counted = counted or Output(bytes=self._size, lines=lines, sha256="")
+        return dataclasses.replace(
+            counted,
+            sha256=self.digest,
+            log_bytes=self._size,
+            head=self._shown(head[:HEAD_LINES], is_cut=not is_whole and len(head) <= HEAD_LINES),
+            tail=counted.tail or self._shown(last[-TAIL_LINES:], is_cut=not is_whole and len(last) == 1),
+        )
+
+    def _shown(self, lines: list[bytes], *, is_cut: bool) -> tuple[str, ...]:
+        """The lines as a person reads them. `is_cut`: a part of the last one is missing."""
+        end = len(lines) - is_cut
+        return tuple(readable(line, self._redact, is_cut=place == end) for place, line in enumerate(lines))
+
+
+def _lines_of(data: bytes) -> list[bytes]:
+    return data.removesuffix(b"\n").split(b"\n") if data else []

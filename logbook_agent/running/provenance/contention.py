@@ -5,12 +5,18 @@ It is read before and after each run, so it costs less than a millisecond: a few
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Contention
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, marked_variables
+from logbook_agent.store.spool import FINAL, LOCK
 
 # Where the /proc and /sys of the machine lie, in a container that is shown others.
 HOST_ROOT = "LOGBOOK_HOST_ROOT"
@@ -41,6 +47,22 @@ def load_now(root: Path) -> tuple[int | None, float | None]:
         return None, round(os.getloadavg()[0], 2)
     except OSError:
         return None, None
+
+
+_RUN = re.compile(r"[A-Za-z0-9.-]{1,100} run [0-9]{1,9}")
+
+
+def other_runs(folder: Path, own: str = "") -> tuple[str, ...]:
+    """The runs below a folder whose commands go on here, as `MOE-003 run 1`; not that of the mark `own`. A process that
+    outlived its run is none."""
+    found: dict[str, str] = {}
+    for known in marked_variables():
+        name = f"{known.get(ENTRY_ID)} run {known.get(RUN)}"
+        place = Path(known.get(RESULT_FILE, "")).parent
+        if known[MARK] not in (own, *found) and place.is_relative_to(folder) and _RUN.fullmatch(name):
+            with contextlib.suppress(StoreError):
+                found |= {known[MARK]: name} if Folder(place).has(LOCK) and not Folder(place).has(FINAL) else {}
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

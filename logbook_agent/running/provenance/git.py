@@ -22,7 +22,7 @@ from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Problem, noted, withheld
-from logbook_agent.running.provenance.head import working_tree
+from logbook_agent.running.provenance.git_calls import working_tree
 from logbook_agent.running.provenance.named_files import NamedFiles, files_named, unnamed_sources
 from logbook_agent.store.repository import Repository, branch_of, repository_of
 from logbook_agent.text.phrases import listed
@@ -63,8 +63,8 @@ class CodeFacts:
     look: CodeLook | None = field(default=None, compare=False)
 
     def again(self) -> CodeFacts:
-        """The same facts as they are now; this where nothing has changed."""
-        return self if self.look is None else self.look.facts(self)
+        """The same facts as they are now."""
+        return self if self.look is None else self.look.facts()
 
 
 def excluded_place(repository: Repository, root: Path) -> str | None:
@@ -90,8 +90,8 @@ class CodeLook:
     rules: CodeRules = field(default_factory=CodeRules)
     keep: int = KEEP_BYTES
 
-    def facts(self, before: CodeFacts | None = None) -> CodeFacts:
-        """The code as it is now; of `before` what has not changed is not asked again.
+    def facts(self) -> CodeFacts:
+        """The code as it is now.
 
         Unknown is None: outside a repository everything but the untracked files, before the first commit
         everything but branch and untracked files. What went wrong with git is a problem, never an exception.
@@ -102,21 +102,20 @@ class CodeLook:
         top = repository.top if repository is not None else self.cwd
         try:
             if repository is not None:
-                found = self._in_repository(repository, named, before)
+                found = self._in_repository(repository, named)
             else:
                 found = _facts(Code(), None, *_read(named.read, top, self.keep))
         except StoreError as error:
             files, problems = _read(named.read, top, self.keep)
             code = Code(branch=branch_of(repository) if repository is not None else None)
             found = _facts(code, None, files, [f"code not identified: {error.message}; {error.hint}", *problems])
-        return found if found is before else dataclasses.replace(found, top=top, looked=looked, look=self)
+        return dataclasses.replace(found, top=top, looked=looked, look=self)
 
-    def _in_repository(self, repository: Repository, of: NamedFiles, before: CodeFacts | None) -> CodeFacts:
+    def _in_repository(self, repository: Repository, of: NamedFiles) -> CodeFacts:
         """As `facts`. Raises StoreError where git fails."""
         top, excluded = repository.top, excluded_place(repository, self.root)
         is_all_excluded = excluded == "."
-        known = (before.code.commit, before.head) if before is not None else (None, {})
-        tree = working_tree(top, None if is_all_excluded else excluded, self.environ, known)
+        tree = working_tree(top, None if is_all_excluded else excluded, self.environ)
         inside = {str(path.relative_to(top)): path for path in of.read if path.is_relative_to(top)}
         # What is left of the named files is untracked, ignored or not.
         tracked = {name for name in inside if tree.changed.get(name, tree.head.get(name)) is not None}
@@ -141,8 +140,6 @@ class CodeLook:
         )
         diff = tree.diff if 0 < len(tree.diff) <= self.keep else None
         found = dataclasses.replace(_facts(code, diff, files, problems), head=tree.head)
-        if before is not None and _is_same(before, found):
-            return before
         return self._identified(found, tree.changed, excluded, tracked)
 
     def _identified(
@@ -160,12 +157,6 @@ class CodeLook:
             found.code, identity=_digest(known), sources=_digest({path: known[path] for path in sources})
         )
         return dataclasses.replace(found, code=code, files=known, sources=frozenset(sources))
-
-
-def _is_same(before: CodeFacts, now: CodeFacts) -> bool:
-    """Whether these are of the same commit, with the same changes."""
-    code = dataclasses.replace(before.code, identity=None, sources=None)
-    return before.code.identity is not None and (code, before.problems) == (now.code, now.problems)
 
 
 def _read(paths: Sequence[Path], top: Path, keep: int) -> tuple[list[_Named], list[str]]:

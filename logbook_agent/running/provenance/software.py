@@ -74,11 +74,19 @@ def interpreter_of(argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -
         uv_python = folder / "bin/python"
         return uv_python if uv_python.exists() else None
     for simple in simple_commands_of(argv):
-        path = _which(simple[0].text, cwd, environ)
-        python = None if path is None else _python_behind(path, cwd, environ)
-        if python is not None:
-            return python
+        # `taskset -c 1 python bench.py`: of what stands behind the program, the name tells a Python.
+        named = (word.text for word in simple[1:] if is_python(word.text))
+        for word in (simple[0].text, *named):
+            path = _which(word, cwd, environ)
+            python = None if path is None else _python_behind(path, cwd, environ)
+            if python is not None:
+                return python
     return None
+
+
+def is_python(word: str) -> bool:
+    """Whether a word is the name of a Python, with or without a folder."""
+    return _PYTHON_NAME.fullmatch(posixpath.basename(word)) is not None
 
 
 def imported_from(argv: Sequence[str], cwd: Path, environ: Mapping[str, str], *, within: Path) -> list[Path]:
@@ -133,7 +141,7 @@ def _python_behind(path: Path, cwd: Path, environ: Mapping[str, str]) -> Path | 
     if not words:
         return None
     program = words[0].strip('"')
-    return _which(program, cwd, environ) if _PYTHON_NAME.fullmatch(posixpath.basename(program)) else None
+    return _which(program, cwd, environ) if is_python(program) else None
 
 
 def _layout(python: Path) -> tuple[str | None, list[Path]]:

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
 
 from logbook_agent.model.header import STEP, Metric
-from logbook_agent.model.run import Measurement, Row
+from logbook_agent.model.run import Curve, Measurement, Row
 from logbook_agent.model.units import KNOWN, Quantity, is_time, usual_direction
-from logbook_agent.model.values import canonical, finite, is_digest_name, is_not_finite, is_number, parse_scalar
-from logbook_agent.running.results.curve_points import CurvePoint, KnownKeys, Reduced
-from logbook_agent.running.results.result_lines import PLAIN_NUMBER, cut, measured_number
+from logbook_agent.model.values import (
+    Key,
+    Scalar,
+    canonical,
+    finite,
+    is_digest_name,
+    is_not_finite,
+    is_number,
+    parse_scalar,
+    row_key,
+)
+from logbook_agent.running.results.fold import fold
+from logbook_agent.running.results.result_lines import PLAIN_NUMBER, RANK, ResultWords, cut, measured_number, of_rank
 from logbook_agent.text.commands.flags import flags
 
 _NAN = float("nan")
 _UNSTATED = Measurement(samples=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKeys:
+    """What is known of the keys of a run's rows before it starts: the metrics that the logbook has `declared`, its
+    `axes`, the names in its `gates`, and the run's own `config` and command."""
+
+    declared: Sequence[Metric] = ()
+    axes: Sequence[str] = ()
+    gates: Sequence[str] = ()
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    argv: Sequence[str] = ()
+
+
+class CurvePoint(NamedTuple):
+    """One value of a metric (nan: not finite) at a step of the key `over`."""
+
+    name: str
+    over: str
+    step: float
+    value: float
 
 
 class Classifier:
@@ -79,14 +111,14 @@ class Classifier:
         for name, value in [*((n, m.samples[0]) for n, m in row.metrics.items()), *row.observations.items()]:
             over = self.declared[name].over if name in self.declared else STEP
             over = next(key for key in (over, STEP, *steps) if key in steps)
-            found.append(CurvePoint(name=name, over=over, step=steps[over], value=_NAN if value is None else value))
+            found.append(CurvePoint(name, over, steps[over], _NAN if value is None else value))
         return tuple(found)
 
-    def reduced(self, name: str) -> Reduced:
-        """How a curve of this name is reduced, as the logbook declares it."""
-        how = self.declared[name].reduce if name in self.declared else "last"
+    def reduced(self, name: str) -> Metric:
+        """How a curve of this name is reduced, as the logbook declares it, with its direction and unit."""
         described = self._described(name, replace(self._stated.get(name, _UNSTATED), samples=()))
-        return Reduced(how=how, direction=described.direction, unit=described.unit)
+        declared = self.declared.get(name, Metric(name=name))
+        return replace(declared, direction=described.direction, unit=described.unit)
 
     def completed(self, row: Row) -> Row:
         """A row with the run's config, and with units and directions where it left them open. Of config, the row's own
@@ -127,3 +159,100 @@ def _sets(word: str, key: str) -> bool:
     dashed = "--" + key.replace("_", "-")
     names = [part.partition("=")[0].replace("_", "-") for part in word.split()]
     return dashed in names or names == [dashed[2:]]
+
+
+# -- points of curves ------------------------------------------------------------------------------
+
+
+# Numbers the steps of a plain line, too.
+_EPOCH = "epoch"
+
+
+class PointSink(Protocol):
+    """Keeps the points of a run while they are read."""
+
+    def line(self, line: str) -> bool:
+        """Take the points of a line of a form that was added before; False, where it has another form."""
+
+    def add(self, row: Row, points: Sequence[CurvePoint], line: str | None = None) -> None:
+        """Keep the points of a row with this config. `line`: what they were read from, where its words are no
+        secrets."""
+
+    def finish(self, reduced: Callable[[str], Metric]) -> tuple[list[Curve], list[str]]:
+        """The curves in numbers, in the order of their first points, after their points were written; and what is
+        wrong with them. `reduced` says how the curve of a name is reduced, and its direction and unit."""
+
+
+class RowPoints:
+    """Hands points to the sink of a run, which `make_sink` makes for the first of them. `steps` are the keys that
+    number points: none without a sink; `plain_steps` those of plain lines."""
+
+    def __init__(
+        self, keys: Classifier, problem: Callable[[str], None], make_sink: Callable[[], PointSink | None] | None
+    ) -> None:
+        self._keys, self._problem, self._make_sink = keys, problem, make_sink
+        self.steps = keys.steps if make_sink is not None else ()
+        epoch = (_EPOCH,) if _EPOCH not in keys.declared and not keys.is_config(_EPOCH) else ()
+        self.plain_steps = tuple(dict.fromkeys((*self.steps, *epoch))) if self.steps else ()
+        self._sink: PointSink | None = None
+        self._labels: dict[Key, dict[str, str]] = {}
+
+    def is_known(self, line: str) -> bool:
+        """Take a line of a form that was met before; whether it is one."""
+        return self._sink is not None and self._sink.line(line)
+
+    def add_words(self, words: ResultWords, keys: Iterable[str], line: str | None = None) -> bool:
+        """Take words with a step, by one of these keys; whether they are a point. `line`: as for `PointSink.add`."""
+        steps: dict[str, float] = {}
+        for key in (key for key in keys if key in words.pairs):
+            step = finite(parse_scalar(words.pairs[key]))
+            if step is None:
+                shown = cut(words.pairs[key], 40)
+                self._problem(f"{cut(key, 40)}: {shown!r} is not a number; the points were left out")
+                return True
+            steps[key] = step
+        values = {key: text for key, text in words.pairs.items() if key not in steps}
+        return bool(steps) and self.add(self._keys.row(values, is_point=True), steps, words.rank, line)
+
+    def add(self, row: Row, steps: Mapping[str, float], rank: str | None = None, line: str | None = None) -> bool:
+        """Take the values of a row as points; whether there are any. Each rank has a curve of its own."""
+        points = self._keys.points(row, steps)
+        if points and self._sink is None:
+            self._sink = self._make_sink() if self._make_sink is not None else None
+            self.steps = self.steps if self._sink is not None else ()
+        if self._sink is None or not points:
+            return False
+        config = {**row.config, **of_rank(rank)}
+        self._sink.add(replace(row, config=config), points, line)
+        labels = self._labels.setdefault(row_key(config), {}) if row.labels else {}
+        for key, text in row.labels.items():
+            if labels.setdefault(key, text) != text:
+                self._problem(
+                    f"points of one curve differ in {cut(key, 40)}, and the last value is kept; give their metrics"
+                    f" names of their own (train_loss, eval_loss), or declare {cut(key, 40)} as an axis"
+                )
+                labels[key] = text
+        return True
+
+    def rows(self, run_config: Mapping[str, Scalar]) -> tuple[list[Row], list[Curve]]:
+        """Rows with the reduction of each curve of the run, of which ranks are samples of a case; and the curves."""
+        if self._sink is None:
+            return [], []
+        curves, problems = self._sink.finish(self._keys.reduced)
+        for text in problems:
+            self._problem(text)
+        rows: dict[Key, Row] = {}
+        found = []
+        for curve in curves:
+            key, config = row_key(curve.config), {**run_config, **curve.config}
+            found.append(replace(curve, config=config))
+            is_rank = RANK in curve.config and not self._keys.is_config(RANK)
+            labels = {**of_rank(str(curve.config[RANK]) if is_rank else None), **self._labels.get(key, {})}
+            config = {name: value for name, value in config.items() if name != RANK or not is_rank}
+            row = rows.setdefault(key, Row(config=config, labels=labels))
+            if not self._keys.is_metric(curve.name):
+                row.observations.setdefault(curve.name, curve.value)
+            elif curve.value is not None:
+                m = Measurement(samples=(curve.value,), unit=curve.unit, direction=curve.direction)
+                row.metrics.setdefault(curve.name, m)
+        return fold(rows.values(), self._problem, explicit=True), found

@@ -23,8 +23,7 @@ from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import Key, canonical, row_key
-from logbook_agent.running.results.line_prefix import RANK
-from logbook_agent.running.results.result_lines import cut
+from logbook_agent.running.results.result_lines import RANK, cut
 
 T = TypeVar("T")
 Problem = Callable[[str], None]
@@ -156,31 +155,6 @@ def completed(row: Row, more: Row) -> Row:
 # -- rows of several kinds ---------------------------------------------------------------------------
 
 
-class _Rows:
-    """Rows by the values of some of their config keys, so that to match n lines with m rows is not n x m."""
-
-    def __init__(self, rows: Sequence[Row], run_config: Mapping[str, Scalar]) -> None:
-        self._rows, self._run_config = rows, run_config
-        self._names = {name for row in rows for name in row.config}
-        self._index = functools.cache(self._indexed)
-
-    def _indexed(self, names: tuple[str, ...]) -> dict[Key, list[int]]:
-        found: dict[Key, list[int]] = {}
-        for place, row in enumerate(self._rows):
-            if all(name in row.config for name in names):
-                found.setdefault(row_key({name: row.config[name] for name in names}), []).append(place)
-        return found
-
-    def agreeing(self, line: Row) -> list[int]:
-        """Where the rows are whose config agrees with that of a line, in the keys that rows have. One of these keys is
-        the line's own, if it has any beside the run's config."""
-        own, shared = line.config.keys() - self._run_config.keys(), line.config.keys() & self._names
-        if own and not own & shared:
-            return []
-        names = tuple(sorted(shared))
-        return self._index(names).get(row_key({name: line.config[name] for name in names}), [])
-
-
 def parted(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
     """The rows that measure something, and those that have labels alone."""
     parts: tuple[list[Row], list[Row]] = [], []
@@ -192,17 +166,30 @@ def parted(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
 def join_lines(rows: Sequence[Row], lines: Sequence[Row], run_config: Mapping[str, Scalar]) -> list[Row]:
     """Rows, completed by the lines that report the same cases, then the lines' other cases.
 
-    Where the config of several rows agrees with that of a line, it belongs to the one with just the line's config: of
+    A line belongs to the rows whose config agrees with its own, in the keys that rows have; one of these keys is the
+    line's own, if it has any beside the run's config. Of several, it belongs to the one with just the line's config: of
     two tiles, the default has no key for it. Labels alone belong to all of them.
     """
-    joined, others, index = list(rows), [], _Rows(rows, run_config)
+
+    @functools.cache
+    def places_by(names: tuple[str, ...]) -> dict[Key, list[int]]:
+        """The rows with all of these keys, by their values: to match n lines with m rows is not n x m."""
+        found: dict[Key, list[int]] = {}
+        for place, row in enumerate(rows):
+            if all(name in row.config for name in names):
+                found.setdefault(row_key({name: row.config[name] for name in names}), []).append(place)
+        return found
+
+    joined, others, known = list(rows), [], {name for row in rows for name in row.config}
     exact: dict[Key, list[int]] = {}
     for place, row in enumerate(rows):
         exact.setdefault(row_key(row.config), []).append(place)
     for line in lines:
         is_bare = not is_measuring(line)
+        own, shared = line.config.keys() - run_config.keys(), line.config.keys() & known
         places = [] if is_bare else exact.get(row_key(line.config), [])
-        places = places or index.agreeing(line)
+        if not places and (not own or own & shared):
+            places = places_by(tuple(sorted(shared))).get(row_key({name: line.config[name] for name in shared}), [])
         if is_bare or len(places) == 1:
             for place in places:
                 joined[place] = completed(joined[place], line)

@@ -13,8 +13,7 @@ from typing import Any
 from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Measurement, Problem, Row, noted
 from logbook_agent.model.values import is_digest_name
-from logbook_agent.running.results.classifier import Classifier
-from logbook_agent.running.results.curve_points import KnownKeys, PointSink
+from logbook_agent.running.results.classifier import Classifier, KnownKeys, PointSink, RowPoints
 from logbook_agent.running.results.fold import (
     fold,
     is_measured,
@@ -25,10 +24,17 @@ from logbook_agent.running.results.fold import (
     measured,
     parted,
 )
-from logbook_agent.running.results.line_prefix import of_rank
-from logbook_agent.running.results.plain_lines import PlainForms, digests_of
-from logbook_agent.running.results.result_lines import MAX_KEYS, ResultLine, ResultWords, cut, split_line, words_of
-from logbook_agent.running.results.row_points import RowPoints
+from logbook_agent.running.results.result_lines import (
+    MAX_KEYS,
+    PlainForms,
+    ResultLine,
+    ResultWords,
+    cut,
+    digests_of,
+    of_rank,
+    split_line,
+    words_of,
+)
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -92,6 +98,7 @@ class ResultReader:
         self._metrics: list[ResultWords] = []
         self._plain: dict[tuple[str, str | None], tuple[ResultWords, int]] = {}
         self._digests: dict[tuple[str, str], None] = {}
+        self._gates = {*known.gates} - keys.declared.keys()
         # The declared metrics that lines report in another than a plain form.
         self._reported: set[str] = set()
         # The beginning of the lines of a traceback after the last result, and its last line.
@@ -197,7 +204,7 @@ class ResultReader:
                 self._points.add_words(words, self._points.plain_steps)
             elif key in self._plain or len(self._plain) < MAX_ROWS:
                 self._plain[key] = plain, self._plain.get(key, (plain, 0))[1] + 1
-        elif digests := digests_of(line):
+        elif digests := digests_of(line, self._gates):
             found = (item for item in digests.items() if not self._keys.is_config(item[0]))
             self._digests.update(dict.fromkeys(found) if len(self._digests) < MAX_ROWS else {})
         elif self._traceback is not None and not self._traceback[1]:

@@ -1,14 +1,19 @@
-"""Complete lines out of a byte stream, which of them report a result, and what stands on them. Any text is accepted."""
+"""Complete lines out of a byte stream, which of them report a result, and what stands on them. Any text is accepted.
+
+Plain forms give declared metrics as programs print them: `loss:   0.9`, `step: 3, loss: 0.5`; and digests of an output:
+`checksum=3f2a rows=9`.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from logbook_agent.model.units import TIMES
-from logbook_agent.model.values import finite, parse_scalar
-from logbook_agent.running.results.line_prefix import bodies
+from logbook_agent.model.values import finite, is_digest_name, is_not_finite, parse_scalar
 from logbook_agent.text.escapes import without_escapes
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -40,43 +45,27 @@ class LineSplitter:
 
     def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         self.dropped = 0
-        self._max = max_line_bytes
-        self._pending = bytearray()
-        self._dropping = False
+        self._max, self._pending = max_line_bytes, b""
 
     def feed(self, data: bytes) -> list[str]:
         """The lines that the data completes."""
-        first, end, rest = data.replace(b"\r", b"\n").partition(b"\n")
-        self._hold(first)
-        if not end:
+        data = data.replace(b"\r", b"\n")
+        if len(self._pending) > self._max and b"\n" not in data:
             return []
-        block, _, last = rest.rpartition(b"\n")
-        lines = [*self.finish(), *self._decoded(block)]
-        self._hold(last)
-        return lines
+        *whole, pending = (self._pending + data).split(b"\n")
+        # Of one that is too long, no more is held than shows that.
+        self._pending = pending[: self._max + 1]
+        return self._decoded(whole)
 
     def finish(self) -> list[str]:
         """The last line, when it has no end."""
-        line = bytes(self._pending)
-        self._pending.clear()
-        self._dropping = False
-        return self._decoded(line)
+        last, self._pending = self._pending, b""
+        return self._decoded([last])
 
-    def _hold(self, data: bytes) -> None:
-        if self._dropping:
-            return
-        self._pending += data
-        if len(self._pending) > self._max:
-            self._pending.clear()
-            self._dropping = True
-            self.dropped += 1
-
-    def _decoded(self, block: bytes) -> list[str]:
-        if len(block) > self._max:
-            kept = [line for line in block.split(b"\n") if len(line) <= self._max]
-            self.dropped += block.count(b"\n") + 1 - len(kept)
-            block = b"\n".join(kept)
-        return [line for line in without_escapes(block.decode("utf-8", "replace")).split("\n") if line]
+    def _decoded(self, lines: list[bytes]) -> list[str]:
+        kept = [line for line in lines if len(line) <= self._max]
+        self.dropped += len(lines) - len(kept)
+        return [line for line in without_escapes(b"\n".join(kept).decode("utf-8", "replace")).split("\n") if line]
 
 
 class ResultWords(NamedTuple):
@@ -168,3 +157,128 @@ def cut(text: str, limit: int) -> str:
     if not head.isprintable():
         head = "".join(c if c.isprintable() else "�" for c in head)
     return head if len(head) <= limit else head[: limit - 1] + "…"
+
+
+# -- what stands in front of a line ----------------------------------------------------------------
+
+
+# The label that numbers the ranks of a row's samples. It tells no cases apart.
+RANK = "rank"
+_DATE = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{4})[ T,]{1,2}"
+_TIME = rf"\[?(?:{_DATE})?\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?"
+# As absl and glog begin a line: `I0101 10:00:00.123456 4711 train.py:42] `.
+_ABSL = r"[DIWEF]\d{4,8} \d\d:\d\d:\d\d\.\d{1,9}[ ]{1,8}\d{1,20} [^\s\]]{1,100}\]"
+_LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL"
+_ONE = (
+    r"(?i:(?:local_?|global_?)?rank|default|trainer|worker|proc|process|task|node|host|gpu|device|pe)[ _:=#-]?\d{1,9}"
+)
+_TOKEN = (
+    rf"(?:(?P<rank>\[(?:{_ONE}|(?:\d{{1,9}},)?\d{{1,9}})\](?:<std(?:out|err)>)?"  # torchrun; mpirun --tag-output
+    rf"|{_ONE}[ \t]{{0,40}}[:|]|(?<![:\w])\d{{1,9}}:(?=[ \t]))"  # srun --label
+    r"|(?P<plain>\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)"  # Ray
+    rf"|{_ABSL}|{_TIME})"
+    rf"|(?P<level>\[(?i:{_LEVELS})[ ]{{0,8}}\]|(?:{_LEVELS})(?!\w))"
+    # A logger, or a place in its code.
+    r"|(?P<part>\[[^\[\]]{1,80}\]|[\w.<>$/-]{1,80}(?=[ \t]{0,40}[:|>-]))|(?P<word>[\w.<>$/-]{1,80}))"
+    r"[ \t]{0,40}(?:[-|:>][ \t]{0,40})?"
+)
+_MOST_TOKENS, _MOST_PARTS = 10, 2
+# Compiled with the first line that may hold a result.
+_token = functools.cache(functools.partial(re.compile, _TOKEN))
+
+
+def of_rank(rank: str | None) -> dict[str, str]:
+    """The label of a rank; none where no rank is known."""
+    return {} if rank is None else {RANK: rank}
+
+
+def bodies(line: str) -> Iterator[tuple[int, str | None]]:
+    """Where the text of a line may begin, after nothing or a whole prefix, and the rank that this names."""
+    at, rank, is_logged, parts = len(line) - len(line.lstrip("\ufeff \t")), None, False, 0
+    for _ in range(_MOST_TOKENS):
+        if is_logged or not parts:
+            yield at, rank
+        found = _token().match(line, at)
+        kind = found.lastgroup if found is not None else None
+        # A word is the name of a logger where the level follows it.
+        if found is None or (kind == "word" and is_logged) or (parts > _MOST_PARTS and not is_logged):
+            return
+        rank = re.findall(r"\d+", found["rank"])[-1] if kind == RANK else rank
+        is_logged, parts = is_logged or kind == "level", parts + (kind in ("part", "word"))
+        at = found.end()
+
+
+# -- plain forms -----------------------------------------------------------------------------------
+
+
+# A longer line is none of these forms.
+_LONGEST_PLAIN = 1_000
+_IS = r"[ \t]{0,100}[:=][ \t]{0,100}"
+_PLAIN_VALUE = re.compile(rf"({TYPED}|\S+)(?:[ \t]+([A-Za-zµ°%][^\s:=,;|]{{0,19}}))?\s*")
+_STEP = r"(?i:step|epoch)"
+_PAIR = rf"(?:[^\s:=,;|]{{1,100}}{_IS}[^\s:=,;|]{{1,60}}|{_STEP}[ ]\d+(?:/\d+)?:?)"
+_PAIRS = re.compile(rf"{_PAIR}(?:[ \t,;|]{{1,20}}(?:-[ \t]{{1,20}})?{_PAIR}){{1,50}}[\s,;]*")
+_NAMED = re.compile(rf"(?:({_STEP})[ ]|([^\s:=,;|]+){_IS})([^\s:=,;|]+)")
+_DIGEST = re.compile(rf"([A-Za-z_][\w./-]{{0,60}}){_IS}([\w+/=:-]{{1,200}})\s*")
+_WORDS = re.compile(r"(?:[A-Za-z_][^\s=]{0,60}=[^\s=]{1,200}\s+){1,50}[A-Za-z_][^\s=]{0,60}=[^\s=]{1,200}\s*")
+_OF_DIGEST = ("checksum", "digest", "hash", "sha1", "sha2", "sha5", "md5", "crc")
+
+
+def digests_of(line: str, gates: Collection[str] = ()) -> dict[str, str]:
+    """The digests of the output that a whole line gives, after a prefix: `checksum: 3f2a`, or `checksum=3f2a rows=9`,
+    of whose words only the digests are taken; and what `gates` ask for: `ok=1`."""
+    lower = line.lower()
+    is_known = any(word in lower for word in _OF_DIGEST) or any(name in line for name in gates)
+    if len(line) > _LONGEST_PLAIN or not is_known:
+        return {}
+    for at, _ in bodies(line):
+        words = line[at:].split() if _WORDS.fullmatch(line, at) else [line[at:]]
+        found = [match for word in words if (match := _DIGEST.fullmatch(word.rstrip(",;"))) is not None]
+        if digests := {match[1]: match[2] for match in found if match[1] in gates or is_digest_name(match[1])}:
+            return digests
+    return {}
+
+
+class PlainForms:
+    """The plain forms of the metrics that a logbook declares; nothing else is one. `steps` number points."""
+
+    def __init__(self, metrics: Collection[str], steps: Sequence[str], is_config: Callable[[str], bool]) -> None:
+        self._metrics, self._steps, self._is_config = metrics, steps, is_config
+        names = "|".join(map(re.escape, sorted(metrics, key=len, reverse=True)))
+        self._name = re.compile(f"({names}){_IS}")
+
+    def read(self, line: str) -> ResultWords | None:
+        """The metric that a whole line gives, after a prefix; of a line with a step its steps, metrics and config."""
+        if len(line) > _LONGEST_PLAIN or not any(name in line for name in self._metrics) or not self._name.search(line):
+            return None
+        lower = line.lower()
+        is_stepped = any(key in lower for key in self._steps)
+        for at, rank in bodies(line):
+            name = self._name.match(line, at)
+            value = _PLAIN_VALUE.fullmatch(line, name.end()) if name is not None else None
+            if name is not None and value is not None:
+                # A word is prose: `loss: see below`.
+                is_prose = not _is_value(value[1]) and re.search(r"\d", value[1]) is None
+                return None if is_prose else ResultWords({name[1]: value[1]}, rank, value[2])
+            if is_stepped and _PAIRS.fullmatch(line, at):
+                pairs = self._of_step(_NAMED.findall(line, at))
+                return ResultWords(pairs, rank) if pairs else None
+        return None
+
+    def _of_step(self, named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+        """The steps, metrics and config of a line; none where it has no step or no metric."""
+        pairs: dict[str, str] = {}
+        for word, other, text in named:
+            name = other or word
+            key = name if name in self._metrics else name.lower()
+            if key in self._steps:
+                pairs.setdefault(key, text.partition("/")[0])
+            elif key in self._metrics and _is_value(text):
+                pairs.setdefault(key, text)
+            elif self._is_config(name):
+                pairs.setdefault(name, text)
+        return pairs if pairs.keys() & set(self._metrics) and pairs.keys() & set(self._steps) else {}
+
+
+def _is_value(text: str) -> bool:
+    return is_not_finite(text) or measured_number(text)[0] is not None

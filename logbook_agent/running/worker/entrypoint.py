@@ -1,7 +1,7 @@
 """A worker in a process of its own: `python -m logbook_agent.worker FOLDER`.
 
-FOLDER is its spool (`store/spool.py`). What is to be done comes as JSON from `work.json` in it, else from standard
-input; secrets are variables. Its exit code is 0 when an end stands in the spool, whatever became of the command.
+FOLDER is its spool (`store/spool.py`), with what is to be done in `work.json`; secrets are variables. Its exit code is
+0 when an end stands in the spool, whatever became of the command.
 """
 
 from __future__ import annotations
@@ -19,21 +19,27 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
 from logbook_agent.model.run import Exit, noted
 from logbook_agent.model.worker_report import Began, End
-from logbook_agent.running.launch.family import adopt
-from logbook_agent.running.launch.signals import StopRequests, own_session
+from logbook_agent.running.launch.signals import StopRequests, adopt, own_session
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.tree import slot
-from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unsealed
+from logbook_agent.running.worker.work import (
+    Stream,
+    Turn,
+    Work,
+    Workplace,
+    environ_of,
+    read_work,
+    redactor_of,
+    unsealed,
+)
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.parse import parse_json
 from logbook_agent.store.processes import HAS_PROC
-from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, ROOM, WORK, Heartbeat, Seen, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, ROOM, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.times import stamp
 
 HEARTBEAT_S = 5.0
@@ -83,12 +89,7 @@ def _work(spool: Spool, lock: int | None) -> int:
         )
     if spool.has(CLOSED):
         raise ToolError(f"{Path.cwd()} is closed", cause="its client gave it up before this worker started")
-    text = spool.read(WORK)
-    where = spool.folder / WORK if text is not None else "standard input"
-    try:
-        work = decode(Work, parse_json(text if text is not None else sys.stdin.read(), where))
-    except CodecError as error:
-        raise StoreError(f"{where}: {error}", cause="another version of logbook-agent wrote it") from error
+    work = read_work(spool.files)
     with StopRequests() as stops:
         _make(unsealed(work, os.environ), spool, held, environ_of(os.environ), stops)
     return 0
@@ -231,7 +232,7 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
     queue = Queue(files=Folder(queue_folder(environ)))
     with contextlib.ExitStack() as stack:
         try:
-            mine = stack.enter_context(queue.drawn(f"{work.entry} run {work.run}", work.root, devices))
+            mine = stack.enter_context(queue.drawn(f"{work.entry} run {work.run}", devices))
             for place, other in enumerate(mine.ahead):
                 shared = ", ".join(name for name in devices if name in other.devices)
                 more = len(mine.ahead) - place - 1
@@ -242,9 +243,8 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
                         stops.clear_wakeup()
                         if stops.take():
                             raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")
-            apart, beside = queue.apart(mine.ticket), queue.beside(mine.ticket)
         except StoreError as error:
             found = Turn(problems=(f"it did not wait for {', '.join(devices)}: {error.message}",))
         else:
-            found = Turn(keeps=(mine.descriptor,), apart=apart, beside=beside)
+            found = Turn(keeps=(mine.descriptor,))
         yield found

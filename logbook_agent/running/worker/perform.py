@@ -15,24 +15,24 @@ from logbook_agent.features import hook_module
 from logbook_agent.model.code import Code
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Exit, noted
+from logbook_agent.model.run import Artifact, Contention, Exit, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Inside, Job, JobOutcome
-from logbook_agent.running.launch.program_path import resolve
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.provenance.contention import counters, host_root, until_now
+from logbook_agent.running.programs import resolve
+from logbook_agent.running.provenance.contention import counters, host_root, other_runs, until_now
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_problems
-from logbook_agent.running.provenance.inputs import input_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
+from logbook_agent.running.provenance.named_files import input_facts
 from logbook_agent.running.provenance.software import relevant_env, software_versions
 from logbook_agent.running.results.result_lines import split_line
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import CODE, LOG
-from logbook_agent.store.processes import MARK
+from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
 from logbook_agent.store.spool import RESULT
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.redaction.redactor import Redactor
@@ -101,7 +101,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         output=output,
         breaks=tuple(log.breaks),
         whole_bytes=log.whole_bytes,
-        unlogged=log.unlogged,
+        unlogged=tuple(log.unlogged),
         read=written.copied() if written is not None else None,
         problems=(*facts.problems, *changes, *noted(*spent, *log.problems, *outcome.problems)),
     )
@@ -169,13 +169,12 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         host=host_facts(),
         software={"logbook-agent": __version__},
         code=code,
-        apart=turn.apart,
         problems=noted(*turn.problems, *found.problems, *_several_hosts(work, environ)),
     )
     if work.is_carried:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
         return facts
-    contention = other_users(host=host_root(place.environ))
+    contention, runs = other_users(host=host_root(place.environ)), _runs_beside(work, place)
     inputs, not_read = input_facts(work.inputs, cwd)
     held = [f"contended: {who} held an accelerator" for who in (contention.accelerator if contention else ())]
     return dataclasses.replace(
@@ -184,10 +183,18 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         devices=visible_devices(environ),
         software={**software_versions(work.argv, cwd, environ, work.packages), **facts.software},
         env=relevant_env(environ, work.env_patterns),
-        contention=dataclasses.replace(contention, runs=turn.beside) if contention is not None else None,
+        contention=dataclasses.replace(contention or Contention(), runs=runs) if runs else contention,
         inputs=inputs,
         problems=(*facts.problems, *noted(*held, *not_read)),
     )
+
+
+def _runs_beside(work: Work, place: Workplace) -> tuple[str, ...]:
+    """The other runs that go on here: of the same logbooks, and on a far machine those with a queue for its devices."""
+    here, root = Path(os.path.realpath(place.files.path)), Path(os.path.realpath(work.root))
+    if here.is_relative_to(root):
+        return other_runs(root, work.mark)
+    return other_runs(here.parent, work.mark) if work.takes_turns else ()
 
 
 def _several_hosts(work: Work, environ: Mapping[str, str]) -> list[str]:
@@ -244,10 +251,11 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
     env = {
         **place.environ,
         **work.env,
-        "LOGBOOK_ENTRY_ID": work.entry,
-        "LOGBOOK_RUN": str(work.run),
+        ENTRY_ID: work.entry,
+        RUN: str(work.run),
         MARK: work.mark,
-        "LOGBOOK_RESULT_FILE": str(result_file),
+        RESULT_FILE: str(result_file),
+        **({SETUP: "1"} if work.is_setup else {}),
     }
     executable = work.executable or resolve(work.argv, env, Path(work.cwd))
     argv = work.argv if work.shell else (executable, *work.argv[1:])

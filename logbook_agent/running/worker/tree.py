@@ -17,7 +17,7 @@ from pathlib import Path
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.folder import Folder
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, listed
 
 # What the archive of synced files is called, behind the name of their folder.
 ARCHIVE = ".tar.gz"
@@ -43,8 +43,7 @@ class Slot:
             return (f"it is unknown whether the command changed synced files: {error}",)
         if not changed:
             return ()
-        more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-        return (f"the command changed {counted(len(changed), 'synced file')}: {', '.join(changed[:_SHOWN])}{more}",)
+        return (f"the command changed {counted(len(changed), 'synced file')}: {listed(changed, _SHOWN)}",)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ its own name in `env` keeps it; a word of the command gets a name of ours, under
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,9 +15,13 @@ from typing import Literal, Protocol
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.code_rules import CodeRules
-from logbook_agent.model.errors import ToolError
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
 from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.spool import WORK
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.redaction.shapes import Rule
@@ -59,7 +64,8 @@ class Work:
     `left_s`: what the budget leaves for it, which ends it as `timeout_s` does.
 
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
-    machine; none: those that it finds. `rules`: which files are code.
+    machine; none: those that it finds. `rules`: which files are code. `is_setup`: its command lives as long as the runs
+    of a series, which it does not disturb.
     """
 
     format: int = 1
@@ -91,6 +97,7 @@ class Work:
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
     rules: CodeRules = field(default_factory=CodeRules)
+    is_setup: bool = False
 
     @property
     def limit_s(self) -> float | None:
@@ -101,12 +108,9 @@ class Work:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
-    as it runs; the runs that were at no time beside it, since they need the same devices, and those that go on at
-    others; and what went wrong."""
+    as it runs; and what went wrong."""
 
     keeps: tuple[int, ...] = ()
-    apart: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -149,28 +153,20 @@ OWN = "LOGBOOK_SECRET_"
 
 def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
     """The work without secrets, and the values that are missing in it by the names of their variables."""
-    hidden: dict[str, str] = {}
-    values: dict[str, str] = {}
-
-    def hide(place: str, name: str, value: str) -> str:
-        hidden[place], values[name] = name, value
-        return ""
-
-    shown = redactor.argv(work.argv)
-    argv = [
-        word if word == safe else hide(f"argv.{place}", f"{OWN}{place}", word)
-        for place, (word, safe) in enumerate(zip(work.argv, shown, strict=True))
-    ]
-    env = {
-        name: value if redactor.named(name, value) == value else hide(f"env.{name}", name, value)
-        for name, value in work.env.items()
-    }
-    executable = work.executable
-    if redactor.text(executable) != executable:
-        executable = hide("executable", f"{OWN}EXECUTABLE", executable)
-    keep = tuple(map(redactor.text, work.keep))
-    work = dataclasses.replace(work, argv=tuple(argv), env=env, executable=executable, keep=keep, hidden=hidden)
-    return work, values
+    shown = enumerate(zip(work.argv, redactor.argv(work.argv), strict=True))
+    hidden = {f"argv.{place}": (f"{OWN}{place}", word) for place, (word, safe) in shown if word != safe}
+    hidden |= {f"env.{name}": (name, v) for name, v in work.env.items() if redactor.named(name, v) != v}
+    if redactor.text(work.executable) != work.executable:
+        hidden["executable"] = f"{OWN}EXECUTABLE", work.executable
+    safe = dataclasses.replace(
+        work,
+        argv=tuple("" if f"argv.{place}" in hidden else word for place, word in enumerate(work.argv)),
+        env={name: "" if f"env.{name}" in hidden else value for name, value in work.env.items()},
+        executable="" if "executable" in hidden else work.executable,
+        keep=tuple(map(redactor.text, work.keep)),
+        hidden={place: name for place, (name, _) in hidden.items()},
+    )
+    return safe, dict(hidden.values())
 
 
 def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
@@ -190,6 +186,20 @@ def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
         executable=found.get("executable", work.executable),
         hidden={},
     )
+
+
+def write_work(work: Work, files: Folder) -> None:
+    """Write sealed work to the folder of its worker."""
+    files.write(WORK, json.dumps(encode(work)).encode(), durable=False)
+
+
+def read_work(files: Folder) -> Work:
+    """The sealed work in the folder of a worker. Raises StoreError."""
+    place = files.path / WORK
+    try:
+        return decode(Work, parse_json(files.text(WORK, limit=PROSE_BYTES), place))
+    except CodecError as error:
+        raise StoreError(f"{place}: {error}", cause="another version of logbook-agent wrote it") from error
 
 
 def environ_of(environ: Mapping[str, str]) -> dict[str, str]:

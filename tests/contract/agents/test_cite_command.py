@@ -144,3 +144,21 @@ def test_a_side_of_a_comparison_of_code_is_cited_against_the_baseline(
     note.write_text(f"[[T-002 vs baseline time_ms@{case}]]\n")
     assert cli("cite", "docs/note.md").code == 0
     assert re.search(r">-\d\d\.\d% \(order not drawn\)<", note.read_text()), note.read_text()
+
+
+@pytest.mark.slow
+def test_a_side_of_code_is_cited_as_the_error_names_it(cli: Cli, git: Callable[..., str], folder: Path) -> None:
+    assert cli("start", "t", "--prefix", "T", "--metric", "time_ms:min:ms").code == 0
+    (folder / "bench.sh").write_text("echo METRIC time_ms=100.$LOGBOOK_RUN\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    git("checkout", "-q", "-b", "idea")
+    (folder / "speed.sh").write_text("50")
+    git("add", ".")
+    git("commit", "-q", "-m", "second")
+    assert cli("ab", "--code", "HEAD~1", "idea", "--pairs", "1", "--", "sh", "bench.sh").code == 0
+    (folder / "note.md").write_text("[[T-000 time_ms]]\n")
+    [problem] = cli("cite", "note.md", "--json").data[0]["problems"]
+    for case in set(re.findall(r"code=[^ ,;)]+", problem["problem"])):
+        (folder / "note.md").write_text(f"[[T-000 time_ms@{case}]]\n")
+        assert cli("cite", "note.md").code == 0, case

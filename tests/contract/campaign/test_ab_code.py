@@ -215,8 +215,13 @@ def test_folders_paths_and_a_root_elsewhere(
 
 
 @pytest.mark.slow
-def test_an_editable_install_is_that_of_the_checkout(ready: Cli, git: Git, folder: Path) -> None:
-    """And a program that only the user's own tree has is found there."""
+@pytest.mark.parametrize("before", [(), ("./pinned",)])
+def test_an_editable_install_is_that_of_the_checkout(
+    ready: Cli, git: Git, folder: Path, before: tuple[str, ...]
+) -> None:
+    """And a program that only the user's own tree has is found there, also behind a program that starts it."""
+    (folder / "pinned").write_text('#!/bin/sh\nexec "$@"\n')
+    (folder / "pinned").chmod(0o755)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", ".venv"], cwd=folder, check=True)
     [packages] = folder.glob(".venv/lib/python*/site-packages")
     (packages / "mine.pth").write_text(f"{folder}/src\n")
@@ -229,7 +234,7 @@ def test_an_editable_install_is_that_of_the_checkout(ready: Cli, git: Git, folde
     git("add", ".")
     git("commit", "-q", "-m", "src")
     (folder / "src/value.py").write_text("SPEED = 60")
-    answer = ready("ab", "--code", "HEAD", "WORK", "--json", "--", ".venv/bin/python", "use.py")
+    answer = ready("ab", "--code", "HEAD", "WORK", "--json", "--", *before, ".venv/bin/python", "use.py")
     assert answer.code == 0, answer.err
     assert answer.data["answer"]["findings"][0]["change"] < -0.1
 

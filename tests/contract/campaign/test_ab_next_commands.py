@@ -98,6 +98,24 @@ def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, fol
     assert "MOE-000" not in ready("next").out
 
 
+def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder: Path) -> None:
+    git("branch", "-M", "main")
+    git("checkout", "-q", "-b", "idea")
+    (folder / "bench.sh").write_text("echo boom >&2; exit 3\n")
+    commit(git, "Broken")
+    words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
+    assert ready("ab", "--code", "main", "idea", *words).code == 3
+    assert "logbook show MOE-000" in step(ready)["command"]
+    (folder / "bench.sh").write_text(BENCH)
+    (folder / "lib.sh").write_text("speed=110\n")
+    git("commit", "-q", "-a", "--amend", "-m", "Mended")
+    again = step(ready)
+    assert again["command"] == "logbook ab --code main idea --like MOE-000"
+    assert "idea has another commit now" in again["why"]
+    assert added(type_in(ready, again["command"], "--json"), 1)["id"] == "MOE-001"
+    assert "MOE-000" not in ready("next").out
+
+
 def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Path) -> None:
     """It has spent its 5% by 100 pairs; hundreds would be needed here."""
     noisy = 'n=$((1000 + LOGBOOK_RUN * 37 % 11 * 6)); [ "$2" = base ] || n=$((n + 8)); echo "RESULT tflops=$n"\n'

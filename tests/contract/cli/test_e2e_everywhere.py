@@ -45,6 +45,16 @@ def test_values_and_commands_are_left_alone(started: Cli) -> None:
     assert (ran.code, ran.out) == (0, "--json -L nope --root no\n")
 
 
+def test_the_command_of_a_hint_names_the_logbook_that_was_typed(started: Cli) -> None:
+    """Without -L it would be about another one, or refused."""
+    assert started("start", "other").code == 0
+    assert started("note", "one", "-L", "moe").code == 0
+    for words in (["-L", "moe", "close"], ["close", "--logbook=moe"]):
+        refused = started(*words)
+        assert refused.code == 2
+        assert "next:  logbook -L moe close --conclusion" in refused.err
+
+
 @pytest.mark.parametrize(
     ("words", "names"),
     [

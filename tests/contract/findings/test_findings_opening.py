@@ -67,6 +67,25 @@ def test_findings_are_in_the_order_of_the_header_and_a_watched_metric_is_no_resu
 
 
 @pytest.mark.slow
+def test_two_answers_to_one_question_name_each_other(thread: Cli, folder: Path) -> None:
+    ab(thread, "env:MODE=5,6", "Six", "--pairs", "10")
+    ab(thread, "env:MODE=5,7", "Seven", "--pairs", "10")
+    ab(thread, "env:MODE=5,6", "Six again", "--pairs", "10", "--new")
+
+    def named() -> dict[str, list[str]]:
+        lines = {one["id"]: one["answer"] for one in thread("status", "--json").data["answers"]}
+        return {entry: re.findall(r"MOE-\d+", line) for entry, line in lines.items()}
+
+    assert named() == {"MOE-000": ["MOE-002"], "MOE-001": [], "MOE-002": ["MOE-000"]}
+    top = (folder / "logbooks/moe.md").read_text().partition("## Scope")[0]
+    assert "the same was asked in MOE-002" in top
+    assert all("The same was asked in MOE-00" in thread("show", entry).out for entry in ("MOE-000", "MOE-002"))
+    # What was discarded is no answer beside another.
+    assert thread("discard", "MOE-002", "--why", "the machine was busy").code == 0
+    assert named() == {"MOE-000": [], "MOE-001": []}
+
+
+@pytest.mark.slow
 def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, folder: Path) -> None:
     ab(thread, "env:MODE=5,6", "Six", "--pairs", "10")
     assert "## Answers" in (folder / "logbooks/moe.md").read_text()

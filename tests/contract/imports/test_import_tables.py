@@ -55,10 +55,25 @@ def test_reported_numbers_are_in_no_best_and_no_baseline_until_they_are_accepted
     imported(cli, folder, "results.tsv", TSV, "--prefix", "AR")
     assert cli("edit", "--metric", "val_bpb:min", "--reason", "bits per byte").code == 0
     assert "Best val_bpb" not in cli("status").out
+    assert cli("status", "--json").data["best"] == []
     assert cli("baseline", "--entry", "AR-000", "--reason", "as it was").code == 2
     assert cli("edit", "AR-000", "--accept", "measured by me on this machine").code == 0
     assert "Best val_bpb so far: 1.0412" in cli("status").out
     assert "AR-003" not in cli("status").out.partition("Best val_bpb")[2].partition("\n")[0]
+
+
+def test_status_and_the_issue_name_the_best_number_that_was_reported(cli: Cli, folder: Path) -> None:
+    imported(cli, folder, "results.tsv", TSV, "--prefix", "AR")
+    assert "reported" not in cli("status", "--json").data
+    assert cli("edit", "--metric", "val_bpb:min", "--reason", "bits per byte").code == 0
+    [reported] = cli("status", "--json").data["reported"]
+    assert (reported["entry"], reported["value"]) == ("AR-003", 1.0294)
+    said = "Reported, not measured here: at best val_bpb 1.0294 in AR-003"
+    assert said in cli("status").out
+    assert cli("sync", "--offline", "out").code == 0
+    text = (folder / "out/issue.md").read_text()
+    assert said in text
+    assert "| AR-000 | as it was | finished | exploratory | 1.0412 (reported, not counted) |" in text
 
 
 def test_zeros_and_crashes_are_failures(cli: Cli, folder: Path) -> None:

@@ -56,3 +56,9 @@ def test_offline_documents_are_no_code(git: Callable[..., str], started: Cli, fo
     (folder / "notes").mkdir()
     assert started("sync", "--offline", "notes").code == 0
     assert [path.name for path in (folder / "notes").iterdir()] == ["issue.md"], "a folder that is there is its owner's"
+
+
+def test_a_closed_thread_has_no_nameless_document(started: Cli, folder: Path) -> None:
+    assert started("close", "--conclusion", "Done").code == 0
+    assert started("sync", "--offline", "out").code == 0
+    assert sorted(path.name for path in (folder / "out").glob("*.md")) == ["final-01.md", "issue.md"]

@@ -93,3 +93,13 @@ def test_another_checksum_leaves_the_answer_open(
     assert ready("edit", "T-000", "--gate", "same checksum").code == 0
     found = ready("compare", "T-000", "--json").data["answer"]
     assert [f["outcome"] for f in found["findings"] if f["metric"] == "time_s"] == ["worse"]
+
+
+def test_what_a_gate_asks_for_is_read_from_a_line_of_its_own(ready: Cli, folder: Path) -> None:
+    assert ready("edit", "--gate", "ok == 1", "--gate", "max_error <= 1e-3", "--reason", "it must be right").code == 0
+    assert labels(ready, folder, *METRICS, "ok=1", "max_error: 2e-4") == [{"ok": "1", "max_error": "2e-4"}]
+    assert "failed" not in ready("show", "T-001").out
+    labels(ready, folder, *METRICS, "ok=0", "max_error: 2e-4")
+    assert "gate ok == 1" in ready("show", "T-002").out
+    labels(ready, folder, *METRICS, "ok=1", "max_error: 0.2")
+    assert "gate max_error <= 1e-3" in ready("show", "T-003").out

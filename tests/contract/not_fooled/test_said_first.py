@@ -137,6 +137,8 @@ def test_a_checksum_is_a_label_whatever_it_looks_like(cli: Cli, form: str) -> No
         ("verified=true", "verified=false", "verified is false with Q=2, true with Q=1"),
         ("backend=gpu checksum=abc", "backend=cpu", "checksum is not reported with Q=2, abc with Q=1"),
         ("size=100", "size=10", "size is 10 with Q=2, 100 with Q=1"),
+        ("hbm_bytes=3221225472", "hbm_bytes=268435456", "hbm_bytes is 0.25 GiB with Q=2, 3.00 GiB with Q=1"),
+        ("hbm_bytes=64000001", "hbm_bytes=64000000", "hbm_bytes is 64000000 with Q=2, 64000001 with Q=1"),
         ("tput=900", "tput=1", "tput is 1 with Q=2, 900 with Q=1"),
         ("ok=1", "", "ok is not reported with Q=2"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.agents.recorded_run import lacking
-from logbook_agent.campaign.recorded_command import in_repository
+from logbook_agent.campaign.run_request import in_repository
 from logbook_agent.model.code import Code
 from logbook_agent.model.run import Env, Run
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.cluster.jobs import job_state
+from logbook_agent.cluster.job_templates import job_state
+from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places
-from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running import programs
@@ -92,7 +92,7 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
 def test_an_answer_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(script: str, most_bytes: int = 100) -> bytes:
         words = [sys.executable, "-SEc", script]
-        return run_program(words, os.environ, timeout_s=20, host="box", most_bytes=most_bytes).out
+        return run_program(words, os.environ, timeout_s=20, name="box", most_bytes=most_bytes).out
 
     whole = "import os; os.write(1, b'{}\\nall'); os.write(1, b' of it')"
     assert answer(whole) == b"{}\nall of it"

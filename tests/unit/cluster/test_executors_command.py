@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.cluster.job_log import GAP, hidden_values, lines_of, merged, without_values
-from logbook_agent.cluster.jobs import job_state
+from logbook_agent.cluster.job_launcher import GAP, hidden_values, lines_of, merged, without_values
+from logbook_agent.cluster.job_templates import job_state
 from logbook_agent.text.redaction.secrets import Secret
 
 

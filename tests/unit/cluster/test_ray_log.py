@@ -11,8 +11,7 @@ from typing import Any, cast
 import pytest
 
 from logbook_agent.cluster import ray_log
-from logbook_agent.cluster.ray_api import Jobs
-from logbook_agent.cluster.ray_log import PREFIX, JobLog
+from logbook_agent.cluster.ray_log import PREFIX, JobLog, Jobs
 from logbook_agent.model.errors import StoreError
 
 KEY = "job.0"

@@ -10,10 +10,10 @@ import pytest
 
 from logbook_agent.curves import point_sink as sinks
 from logbook_agent.curves.point_file import read_series
+from logbook_agent.curves.point_sink import point_sink
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row
-from logbook_agent.running.point_files import point_sink
-from logbook_agent.running.results.curve_points import KnownKeys
+from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.store.folder import Folder
 

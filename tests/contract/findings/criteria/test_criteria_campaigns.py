@@ -153,6 +153,22 @@ def test_the_commands_of_a_criterion_meet_it(started: Cli, folder: Path) -> None
     assert computed(started)[0][0] == "met"
 
 
+@pytest.mark.parametrize("place", [".", "sub"])
+def test_the_command_for_a_case_that_was_never_run_has_the_folder_of_its_sibling(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    script = 'case $2 in none) v=100;; *) v=110;; esac; echo "RESULT mode=$2 topk=${3#*=} tflops=$((v + $$ % 3))"'
+    (folder / "sub").mkdir()
+    (folder / "sub/bench.sh").write_text(script)
+    ask(started, "compared: {axis: topk, values: [2], where: {mode: new}, controls: {mode: none}, settled: true}")
+    assert started("run", "--cwd", "sub", "--", "sh", "bench.sh", "--mode", "none", "--topk=1").code == 0
+    monkeypatch.chdir(folder / place)
+    [command] = commands(started)
+    assert ("--cwd sub" in command) == (place == ".")
+    assert started(*shlex.split(command)[1:]).code == 0
+    assert computed(started)[0][0] == "met"
+
+
 def test_a_discarded_entry_is_no_evidence(started: Cli) -> None:
     for more in ("", ", settled: true"):
         ask(started, f"compared: {{axis: mode, values: [base, worse]{more}}}")

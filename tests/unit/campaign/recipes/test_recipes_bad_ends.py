@@ -38,7 +38,7 @@ def test_the_state_of_an_entry_and_its_sweep_agree_on_which_runs_are_made(
     entry = Entry(id="E-000", opened="", title="Modes", recipe=use)
     first = Run(entry="E-000", run=1, argv=("x",), started="", exit=Exit(code=0), config={"mode": 1}, label="first")
     runs = (first, dataclasses.replace(first, run=2, config=config, label=label))
-    assert not EarlierSweep(entry=entry, runs=runs).is_complete
+    assert not EarlierSweep(entry=entry, use=use, runs=runs).is_complete
     assert record_of(entry, runs, lambda run: "gone").state == "interrupted"
 
 
@@ -53,4 +53,4 @@ def test_a_value_that_is_no_number_is_not_taken(value: float) -> None:
         assert bool(tally.measured(run)) == math.isfinite(found)
     best = tally.best()
     assert best is not None
-    assert (best.case.key, best.value) == ("mode=a", 3.0)
+    assert (best.case, best.value) == ("mode=a", 3.0)

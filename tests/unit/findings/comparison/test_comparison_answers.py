@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
-from logbook_agent.findings.comparison.answers import answer_for
-from logbook_agent.model.comparison import Design
-from logbook_agent.model.header import Metric
-
-METRICS = (Metric(name="time_ms", direction="min", unit="ms"),)
+from logbook_agent.findings.comparison.answer import Finding, Outcome
+from logbook_agent.findings.comparison.answers import confidence
+from logbook_agent.findings.comparison.judgement import findings
+from logbook_agent.findings.comparison.judgement import sittings as sittings_of
+from logbook_agent.findings.comparison.metric_series import MetricSeries, ValuePair
+from logbook_agent.model.comparison import Design, Question
 
 
 def minute(at: float) -> str:
@@ -30,18 +30,20 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
         at = minute(start + number)
         made.append([at, at, sign, base, other * math.exp(effect), number // 10])
-    plain = {"side": "new", "config": {}, "metric": "time_ms", "unit": "ms", "case": "", "name": ""}
-    rest = {"direction": "min", "cautions": [], "pairs": made, "left_out": {}, "finished": pairs // 10}
-    return {**plain, **rest, **more}
+    plain = {"metric": "time_ms", "unit": "ms", "direction": "min", "pairs": made, "finished": pairs // 10}
+    return {**plain, **more}
 
 
-def judged(*of: Any) -> tuple[Answer, Sequence[Finding]]:
-    """The answer of an entry with these series."""
-    asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": [one["metric"] for one in of]}
-    stated = {"entry": "D-001", "question": asked, "fixed": 0, "asks": "a", "is_void": False, "series": [*of]}
-    one = EntryPairs.of(stated)
-    answer = answer_for(one, [one], METRICS)
-    return answer, answer.findings
+def judged(*of: Any) -> tuple[Sequence[Finding], int, str, tuple[str, ...]]:
+    """The findings of an entry with these series, its sittings, its confidence and the reasons."""
+    asked = Question(axis="variant", base="old", sides=("new",), metrics=tuple(one["metric"] for one in of))
+    series = []
+    for one in of:
+        pairs = sorted((ValuePair(*p, p[5] < one["finished"]) for p in one["pairs"]), key=lambda p: (p.block, p[:2]))
+        kept = {name: one[name] for name in ("metric", "unit", "direction")}
+        series.append(MetricSeries(side="new", name="", pairs=pairs, **kept))
+    found = findings(asked, series, (), 0)
+    return found, len(sittings_of(sorted({p[:2] for one in series for p in one.pairs}))), *confidence(found)
 
 
 def sittings(first: Any, second: Any) -> Any:
@@ -53,27 +55,27 @@ def sittings(first: Any, second: Any) -> Any:
 
 def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it() -> None:
     first = series(10, -0.05)
-    _, [settled] = judged(first)
+    [settled], *_ = judged(first)
     assert settled.is_replicated is None
-    for effect, confidence, reason in (
+    for effect, expected, reason in (
         (-0.05, "replicated", "settled in two sittings"),
         (0.05, "exploratory", "a second sitting settled it otherwise"),
         (0.0, "exploratory", "settled in one sitting"),
     ):
         second = series(10, effect, seed=3, start=60, noise=0.01 if effect else 0.2)
-        answer, [finding] = judged(sittings(first, second))
-        assert (answer.confidence, answer.reasons, answer.sittings) == (confidence, (reason,), 2)
+        [finding], *found = judged(sittings(first, second))
+        assert found == [2, expected, (reason,)]
         assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
 
 
 def test_a_block_that_two_sittings_share_belongs_to_neither() -> None:
     first, second = series(14, -0.05), series(16, -0.05, seed=3, start=60)
     pairs = [*first["pairs"], *([*p[:5], (14 + at) // 10] for at, p in enumerate(second["pairs"]))]
-    answer, [finding] = judged(first | {"pairs": pairs, "finished": 3})
-    assert (finding.pairs, answer.sittings, answer.confidence) == (30, 2, "replicated")
+    [finding], count, word, _ = judged(first | {"pairs": pairs, "finished": 3})
+    assert (finding.pairs, count, word) == (30, 2, "replicated")
     pairs = [[*p[:5], at // 10] for at, p in enumerate([*first["pairs"][:5], *second["pairs"][:15]])]
-    answer, _ = judged(first | {"pairs": pairs, "finished": 2})
-    assert (answer.sittings, answer.reasons) == (2, ("settled in one sitting",))
+    _, count, _, reasons = judged(first | {"pairs": pairs, "finished": 2})
+    assert (count, reasons) == (2, ("settled in one sitting",))
 
 
 def test_metrics_of_one_timing_count_once() -> None:
@@ -83,9 +85,9 @@ def test_metrics_of_one_timing_count_once() -> None:
     for name, power in (("tokens_per_s", -1), ("tflops", -1), ("mfu", -1)):
         pairs = [[*p[:3], p[3] ** power, round(p[4] ** power, 5), *p[5:]] for p in one["pairs"]]
         alike.append(one | {"metric": name, "pairs": pairs, "direction": "max"})
-    assert [f.outcome for f in judged(*alike)[1]] == [Outcome.BETTER] * 4
+    assert [f.outcome for f in judged(*alike)[0]] == [Outcome.BETTER] * 4
     others = [series(10, -0.05, noise=0.003, seed=n, metric=f"m{n}", direction="min") for n in range(4)]
-    assert [f.outcome for f in judged(*others)[1]] == [Outcome.OPEN] * 4
+    assert [f.outcome for f in judged(*others)[0]] == [Outcome.OPEN] * 4
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -99,7 +101,7 @@ def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
     settled = None
     for count in (10, 20, 30):
         one = series(0, 0, unit="s") | {"pairs": made[:count], "finished": count // 10}
-        _, [finding] = judged(one)
+        [finding], *_ = judged(one)
         now = (finding.outcome, finding.change, finding.low, finding.judged)
         assert settled in (None, now)
         settled = now if finding.is_settled else None

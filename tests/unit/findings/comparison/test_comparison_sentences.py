@@ -20,7 +20,7 @@ def finding(**more: Any) -> Finding:
     given = {"metric": "time_s", "unit": "s", "outcome": BETTER, "change": -0.081, "low": -0.094, "high": -0.069}
     given |= {"case": NO_CASE, "pairs": 12, "config": {}, "device": "", "side": "int8", "is_watched": False} | more
     given.setdefault("judged", given["pairs"])
-    return Finding(**given, direction="min", base=Side(), other=Side(), series=())
+    return Finding(**given, direction="min", base=Side(), other=Side())
 
 
 def answer(*findings: Finding, axis: str = "mode", base: str = "none") -> Answer:

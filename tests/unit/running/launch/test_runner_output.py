@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.run import Output
-from logbook_agent.running.launch.output_log import OutputLog
-from logbook_agent.running.results.log_excerpt import LogExcerpt
+from logbook_agent.running.launch.output_log import LogExcerpt, OutputLog
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
@@ -88,7 +87,7 @@ def test_results_that_the_log_cannot_hold_are_kept_beside_it(tmp_path: Path) -> 
     for i in range(3):
         log.feed("stdout", b"RESULT tflops=%d\nmore\n" % i)
     log.finish()
-    assert log.unlogged == ("RESULT tflops=1", "RESULT tflops=2")
+    assert log.unlogged == ["RESULT tflops=1", "RESULT tflops=2"]
 
 
 def test_where_a_line_is_broken_off_by_the_other_stream(tmp_path: Path) -> None:

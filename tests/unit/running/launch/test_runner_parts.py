@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.running.launch.process import Graces
-from logbook_agent.running.launch.program_path import resolve
 from logbook_agent.running.launch.signals import Ladder
 from logbook_agent.running.prepare import prepare
+from logbook_agent.running.programs import resolve
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.workspace import Workspace
 

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from logbook_agent.running.launch.family import end_group
-from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.store.processes import MARK
+from logbook_agent.store.processes import MARK, end_command
 from tests.unit.running.launch.test_runner_execute import is_running, wait_until
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -44,6 +42,7 @@ def test_who_does_not_end_with_its_leader_is_killed() -> None:
     with subprocess.Popen(words, env=marked, stdout=subprocess.PIPE, text=True, start_new_session=True) as leader:
         assert leader.stdout is not None
         left = int("".join(leader.stdout.readline() for _ in range(2)).replace("ready", ""))
-        graces = Graces(interrupt_s=0.2, terminate_s=0.2)
-        assert end_group(leader.pid, marked[MARK], graces=graces) == signal.SIGKILL
+        ladder = ((signal.SIGINT, 0.2), (signal.SIGTERM, 0.2), (signal.SIGKILL, 2.0))
+        assert not end_command(leader.pid, marked[MARK], ladder[:2])
+        assert end_command(leader.pid, marked[MARK], ladder)
         assert wait_until(lambda: not is_running(left))

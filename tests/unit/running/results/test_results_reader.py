@@ -13,7 +13,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Measurement, Row
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.results import reader as reader_module
-from logbook_agent.running.results.curve_points import KnownKeys
+from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 
 TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")

@@ -1,0 +1,209 @@
+"""The comparisons of a thread in a sentence each: what they settled and left open, what failed, and what to type
+next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from logbook_agent.findings.advice import Continuation, ab_afresh, go_on, other_evaluator, replicate
+from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
+from logbook_agent.findings.comparison.answers import needed, settled, unsettled
+from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
+from logbook_agent.findings.comparison.words import asked, subject
+from logbook_agent.findings.protocol import CommitOf, Records
+from logbook_agent.findings.thread import Thread
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name, code_typed
+from logbook_agent.model.record import GOING
+from logbook_agent.text.phrases import counted, listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synopsis:
+    """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
+    needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
+    `pairs`. `is_hopeless`: no practical number of pairs would settle it. `is_failed`: a side failed in every pair, so
+    that it stands among the failures; `retry`: what to type where no pair counts, once that is mended. `replicate`:
+    what to type for a second sitting, where one settled all."""
+
+    entry: str
+    title: str
+    text: str
+    outcome: str
+    is_settled: bool
+    lacks: str = ""
+    confidence: str = "exploratory"
+    why: str = ""
+    command: str = ""
+    pairs: int = 0
+    is_hopeless: bool = False
+    is_failed: bool = False
+    retry: str = ""
+    replicate: str = ""
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether no goal is open, so that readers show the sentence in bold."""
+        return self.is_settled and not self.why
+
+    @property
+    def to_add(self) -> str:
+        """What the command does: `To add up to 8 pairs`."""
+        return f"To {does(self.lacks, self.pairs)}"
+
+
+def does(lacks: str, pairs: int) -> str:
+    """What a command does for a comparison that lacks something."""
+    if lacks == "entry":
+        return f"ask it again, by up to {counted(pairs, 'pair')} of a new entry"
+    return _DOES.get(lacks) or f"add up to {counted(pairs, 'pair')}"
+
+
+_DOES = {
+    "decision": "have it the same on both sides",
+    "side": "measure with the other side's files",
+    "run": "ask it again once that is mended",
+    "commit": "see how the commit failed",
+    "report": "see what its command prints",
+}
+
+
+def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], now: datetime) -> tuple[Synopsis, ...]:
+    """What the comparisons of a thread settled and left open, and those of which a side failed in every pair, the
+    latest first; with the commands that would settle the rest. Of those that somebody took back or discarded, nothing
+    is said."""
+    left = [a for a in answers if not thread.standing[a.entry].is_lost]
+    kept = [a for a in answers if thread.standing[a.entry].withdrawn is None]
+    again = {e: a for a in kept for e in a.earlier}
+    # What an earlier entry left open is over once it was answered of other code, or discarded there.
+    answered = {e for e, a in again.items() if a.is_settled and _is_other_code(answers, a, e)}
+    over = answered | {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
+    again |= _for_larger_effects(records, [a for a in kept if thread.standing[a.entry].discarded_by is None])
+    open_ones = unsettled([a for a in left if a.entry not in over])
+    # What failed is over once it was asked again, of whatever code.
+    last = {_names(a): a.entry for a in kept}
+    failed = [a for a in reversed(left) if a.failure is not None and last.get(_names(a)) == a.entry]
+    found = settled(left, [m.name for m in thread.header.metrics])
+    in_order = {id(a): a for a in (*(a for a, _ in (*found, *open_ones)), *failed)}
+    codes = {_codes(a) for a in answers}
+    made = [_synopsis(records, thread, a, now, codes, again) for a in in_order.values()]
+    retried = {a.entry for a in failed}
+    made = [one if one.entry in retried else replace(one, retry="") for one in made]
+    return tuple(one for one in made if one.retry or not one.is_failed)
+
+
+def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str, Answer]:
+    """By the entry of a comparison that is open the last one that asks the same for larger effects."""
+    found: dict[str, list[Answer]] = {}
+    for a in answers:
+        stated, q = records.entry(a.entry).comparison, replace(a.question, minimum_effect=MINIMUM_EFFECT)
+        if stated is not None and stated.run is not None:
+            found.setdefault(repr((q, a.codes, stated.run.argv, stated.run.env)), []).append(a)
+    return {
+        a.entry: last
+        for *before, last in found.values()
+        for a in before
+        if not a.is_settled and a.question.minimum_effect < last.question.minimum_effect
+    }
+
+
+def _is_other_code(answers: Sequence[Answer], one: Answer, other_id: str) -> bool:
+    """Whether an entry that asks the same states other code."""
+    codes = next((a.codes for a in answers if a.entry == other_id), ())
+    return bool(one.codes and codes) and one.codes != codes
+
+
+def _names(answer: Answer) -> tuple[str, ...]:
+    """What an answer is about, with the codes that it compares by their names."""
+    return answer.asks or answer.entry, *map(code_name, answer.question.values)
+
+
+def _codes(answer: Answer) -> tuple[str, ...]:
+    """The codes that an answer compares, by their hashes; the values of another axis."""
+    q = answer.question
+    return (q.axis, *map(code_hash, q.values)) if q.axis == CODE_AXIS else (q.axis, *q.values)
+
+
+def _synopsis(
+    records: Records,
+    thread: Thread,
+    answer: Answer,
+    now: datetime,
+    asked_codes: Container[tuple[str, ...]],
+    again: Mapping[str, Answer],
+) -> Synopsis:
+    """The synopsis of a comparison, beside those that were asked: the codes of each. Nothing more is made for what
+    somebody decided, what is going on, or a later entry asks `again`: its decision is the question's."""
+    later, state = again.get(answer.entry), thread.by_id[answer.entry]["state"]
+    is_over = later is not None or thread.is_given_up(answer.entry)
+    lacks, stated = needed(answer), records.entry(answer.entry).comparison
+    is_kept = bool(thread.standing[answer.entry].kept_by) and any(f.outcome is Outcome.BETTER for f in answer.goals)
+    way, turned, what = Continuation(), "", lacks.what if lacks is not None else ""
+    if lacks == Lacks("side", name=answer.question.base) and stated is not None and not is_over:
+        axis, *codes = _codes(answer)
+        turned = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked_codes else ""
+    if turned:
+        way = Continuation(command=turned, lacks="side")
+    elif not is_over and (answer.failure is None or state not in GOING):
+        way = go_on(records, answer) if lacks is not None or answer.failure is not None else way
+    is_failed = not answer.findings or (answer.is_lost and what == "side" and state == "failed" and not turned)
+    # No pair counts: what failed has to be mended first.
+    retry = way.command if (answer.is_lost or is_failed) and not turned else ""
+    why = f"{later.entry} asks it again" if later is not None and lacks is not None else why_open(answer)
+    if way.command and (is_failed or answer.stopped):
+        why = "; ".join(filter(None, [_how(answer, way), "" if is_failed else why]))
+    elif retry:
+        why = "; ".join(filter(None, [why, way.first]))
+    return Synopsis(
+        entry=answer.entry,
+        title=thread.by_id[answer.entry]["title"],
+        text=synopsis(answer) if answer.findings else asked(answer),
+        outcome=outcome(answer),
+        is_settled=any(f.is_found for f in answer.findings),
+        lacks=what if retry and what == "gate" else way.lacks or what,
+        confidence=answer.confidence,
+        why=why,
+        command="" if retry else way.command,
+        pairs=way.pairs if way.command and not retry else 0,
+        retry=retry,
+        is_hopeless=any(f.lacks_pairs for f in answer.goals)
+        and not (is_over or any(f.is_practical for f in answer.goals)),
+        is_failed=is_failed,
+        # What was kept is worth a second sitting; what was decided otherwise is not.
+        replicate=replicate(records, answer, now) if not is_over or (is_kept and later is None) else "",
+    )
+
+
+def _how(answer: Answer, way: Continuation) -> str:
+    """How a comparison failed, and what to do before it goes on."""
+    failed = f"{subject(answer, answer.failure[0])} failed: {answer.failure[1]}" if answer.failure is not None else ""
+    return "; ".join(filter(None, [failed, way.first]))
+
+
+def moved_on(one: Synopsis, stated: Comparison | None, of: CommitOf) -> Synopsis:
+    """The synopsis of a comparison in which a commit failed; where its branch has another one now, that is compared."""
+    values = stated.question.values if stated is not None and one.lacks == "commit" else ()
+    now = {value: of(code_name(value)) for value in values}
+    moved = [code_name(v) for v, commit in now.items() if commit is not None and not commit.startswith(code_hash(v))]
+    if not moved:
+        return one
+    names = [code_name(value) if commit is not None else code_typed(value) for value, commit in now.items()]
+    command = f"logbook ab --code {shlex.join(names)} --like {one.entry}"
+    why = f"{listed(moved)} has another commit now"
+    found = replace(one, lacks="run", why="; ".join(filter(None, [one.why, why])))
+    return replace(found, retry=command) if one.retry else replace(found, command=command)
+
+
+def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
+    """The synopsis of a comparison of which some commits are `gone`: it can be asked again, of the code as it is now,
+    unless code is what it compares."""
+    again = one.command if stated is not None and stated.question.axis != CODE_AXIS else ""
+    why = f"this clone lacks {listed([commit[:9] for commit in sorted(gone)], 2)}, so no pair of that code can be made"
+    return replace(
+        one,
+        why="; ".join(filter(None, [one.why, why])) if one.command else one.why,
+        command=again and ab_afresh(one.entry, one.pairs, new=False),
+        replicate="",
+    )
