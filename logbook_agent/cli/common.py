@@ -35,8 +35,9 @@ class Common:
         return workspace(self.logbook, self.root)
 
     def typed(self, hint: str) -> str:
-        """A hint with the -L that was typed, where it is a command that takes one."""
-        if self.logbook is None or not hint.startswith("logbook ") or hint.startswith("logbook start"):
+        """A hint with the -L that was typed, where it is one command that takes one."""
+        is_command = hint.startswith("logbook ") and ";" not in hint and not hint.startswith("logbook start")
+        if self.logbook is None or not is_command:
             return hint
         from logbook_agent.findings.advice import addressed
 

@@ -30,6 +30,8 @@ _INTERPRETED = re.compile(
 _LINK = re.compile(r"\][(\[:]|\[\^")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONG_COMMAND = 100
+# What would begin a list with numbers.
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s)")
 # Signs that would make a label more than words; a label that starts with one gets a backslash.
 LABEL_ESCAPED = "\\#-+*>|`<~["
 # Signs before the text of a list item, quote or heading.
@@ -130,6 +132,7 @@ def _escaped_label(label: str) -> str:
     label = one_line(label)
     if label[:1] and label[0] in LABEL_ESCAPED:
         label = f"\\{label}"
+    label = _NUMBERED.sub(r"\1\\\2", label)
     return "\\:".join(piece + piece[len(piece.rstrip("\\")) :] for piece in re.split(r":(?=[ \t])", label))
 
 

@@ -159,7 +159,7 @@ def _failed(finding: Finding, base: str, lost: Mapping[str, Collection[str]]) ->
     return replace(finding, lacks=Lacks("gate", name=label) if label else Lacks("side", name=side))
 
 
-def confidence(findings: Sequence[Finding], count: int) -> tuple[Confidence, tuple[str, ...]]:
+def confidence(findings: Sequence[Finding], count: int = 1) -> tuple[Confidence, tuple[str, ...]]:
     """The confidence in an answer of so many sittings, and its reasons, by the goal that is borne out the least."""
     goals = [f for f in findings if not f.is_watched]
     left = sum(not f.is_settled for f in goals)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -70,7 +70,11 @@ def view_of(texts: Sequence[tuple[str, str]]) -> str:
     return build("t", [Block(name, written(text)) for name, text in texts])
 
 
+NUMBERED = Entry(id="X-000", title="", opened="2026-02-10T10:43:00+00:00", fields=(Field(label="1. a", text="b"),))
+
+
 @examples(300)
+@example(record_of(NUMBERED, (), lambda _: "gone"), {})
 @given(RECORDS, st.sampled_from([{}, {"completed_by": ["X-005"]}]))
 @pytest.mark.slow
 def test_no_text_of_an_entry_forges_its_heading_or_a_part(record: Record, later: dict[str, list[str]]) -> None:
