@@ -105,7 +105,7 @@ def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str
         a.entry: last
         for *before, last in found.values()
         for a in before
-        if not a.is_settled and a.question.minimum_effect < last.question.minimum_effect
+        if last.pairs and not a.is_settled and a.question.minimum_effect < last.question.minimum_effect
     }
 
 
@@ -182,17 +182,17 @@ def _how(answer: Answer, way: Continuation) -> str:
     return "; ".join(filter(None, [failed, way.first]))
 
 
-def moved_on(one: Synopsis, stated: Comparison | None, of: CommitOf) -> Synopsis:
+def moved_on(one: Synopsis, answer: Answer | None, of: CommitOf) -> Synopsis:
     """The synopsis of a comparison in which a commit failed; where its branch has another one now, that is compared."""
-    values = stated.question.values if stated is not None and one.lacks == "commit" else ()
-    now = {value: of(code_name(value)) for value in values}
-    moved = [code_name(v) for v, commit in now.items() if commit is not None and not commit.startswith(code_hash(v))]
-    if not moved:
+    failure = answer.failure if answer is not None and one.lacks == "commit" else None
+    if answer is None or failure is None:
         return one
-    names = [code_name(value) if commit is not None else code_typed(value) for value, commit in now.items()]
-    command = f"logbook ab --code {shlex.join(names)} --like {one.entry}"
-    why = f"{listed(moved)} has another commit now"
-    found = replace(one, lacks="run", why="; ".join(filter(None, [one.why, why])))
+    side, name, now = failure[0], code_name(failure[0]), of(code_name(failure[0]))
+    if now is None or now.startswith(code_hash(side)):
+        return one
+    codes = [code_name(v) if of(code_name(v)) is not None else code_typed(v) for v in answer.question.values]
+    command = f"logbook ab --code {shlex.join(codes)} --like {one.entry}"
+    found = replace(one, lacks="run", why=f"{name} failed: {failure[1]}; it has another commit now, {now[:9]}")
     return replace(found, retry=command) if one.retry else replace(found, command=command)
 
 

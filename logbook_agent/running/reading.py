@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.gates import parse_gate
+from logbook_agent.model.gates import gates_of
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Curve, Exit, Output, Problem, Row, Run, noted
 from logbook_agent.model.worker_report import End
@@ -52,7 +52,8 @@ def read_run(workspace: Workspace, book: Book, run: Run, end: End | None = None)
     work = book.spool(run).files
     # A log that is beside the record already was read before, by a command that was cut off.
     log = work if work.has(LOG) else book.files.below(book.run_folder(run.entry, run.run))
-    return read_left(run, book.header, workspace.redactor, log, work, end)
+    header = dataclasses.replace(book.header, gates=(*book.header.gates, *book.entry(run.entry).gates))
+    return read_left(run, header, workspace.redactor, log, work, end)
 
 
 def ended(run: Run, end: End, found: RunResults) -> Run:
@@ -88,7 +89,7 @@ def cut_off(run: Run, exit: Exit, why: str, found: RunResults) -> Run:
 
 def known_keys(header: Header, run: Run) -> KnownKeys:
     """What is known of the keys of a run's rows."""
-    gates = [parse_gate(gate).name for gate in header.gates]
+    gates = gates_of(header.gates)
     return KnownKeys(declared=header.metrics, axes=header.case_keys, gates=gates, config=run.config, argv=run.argv)
 
 

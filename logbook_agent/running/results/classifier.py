@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
+from logbook_agent.model.gates import Gate
 from logbook_agent.model.header import STEP, Metric
 from logbook_agent.model.run import Curve, Measurement, Row
 from logbook_agent.model.units import KNOWN, Quantity, is_time, usual_direction
@@ -31,11 +32,11 @@ _UNSTATED = Measurement(samples=())
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownKeys:
     """What is known of the keys of a run's rows before it starts: the metrics that the logbook has `declared`, its
-    `axes`, the names in its `gates`, and the run's own `config` and command."""
+    `axes`, the `gates` of the run, and its own `config` and command."""
 
     declared: Sequence[Metric] = ()
     axes: Sequence[str] = ()
-    gates: Sequence[str] = ()
+    gates: Sequence[Gate] = ()
     config: Mapping[str, Scalar] = field(default_factory=dict)
     argv: Sequence[str] = ()
 

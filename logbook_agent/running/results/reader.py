@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from logbook_agent.model.gates import SAME
 from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Measurement, Problem, Row, noted
 from logbook_agent.model.values import is_digest_name
@@ -98,7 +99,8 @@ class ResultReader:
         self._metrics: list[ResultWords] = []
         self._plain: dict[tuple[str, str | None], tuple[ResultWords, int]] = {}
         self._digests: dict[tuple[str, str], None] = {}
-        self._gates = {*known.gates} - keys.declared.keys()
+        self._gates = [gate for gate in known.gates if gate.name not in keys.declared]
+        self._gated = {gate.name for gate in self._gates}
         # The declared metrics that lines report in another than a plain form.
         self._reported: set[str] = set()
         # The beginning of the lines of a traceback after the last result, and its last line.
@@ -204,7 +206,7 @@ class ResultReader:
                 self._points.add_words(words, self._points.plain_steps)
             elif key in self._plain or len(self._plain) < MAX_ROWS:
                 self._plain[key] = plain, self._plain.get(key, (plain, 0))[1] + 1
-        elif digests := digests_of(line, self._gates):
+        elif digests := digests_of(line, self._gated):
             found = (item for item in digests.items() if not self._keys.is_config(item[0]))
             self._digests.update(dict.fromkeys(found) if len(self._digests) < MAX_ROWS else {})
         elif self._traceback is not None and not self._traceback[1]:
@@ -268,12 +270,19 @@ class ResultReader:
         rows = join_loose(rows or bare, loose, reduced)
         # Digests on plain lines make no row.
         names = {*[*dict.fromkeys(name for name, _ in self._digests)][:MAX_KEYS]}
-        digests = labels_of([Row(labels=self._clean_config({n: text})) for n, text in self._digests if n in names])
+        said = [Row(labels=self._clean_config({n: text})) for n, text in self._digests if n in names]
+        digests = labels_of([self._counting(row, said) for row in said])
         rows = join_lines(rows, [*bare, *(digests if rows else [])], self._run_config)
         if succeeded and self._traceback is not None:
             last = cut(self._clean(self._traceback[1]), 200) or "its end is missing"
             problem(f"a traceback after the last result, of a command that reported success: {last}")
         return ResultReading(rows=tuple(map(measured, rows)), curves=tuple(curves), problems=self._problems.all())
+
+    def _counting(self, one: Row, said: Sequence[Row]) -> Row:
+        """Of rows that say what a gate limits the first that does not fulfil it, else the last."""
+        gates = [gate for gate in self._gates if gate.name in one.labels and gate.op != SAME]
+        own = [row for row in said if row.labels.keys() == one.labels.keys()]
+        return next((row for row in own for gate in gates if gate.broken_by(row)), own[-1]) if gates else one
 
     def _row(self, words: ResultWords) -> Row:
         row = self._keys.row(words.pairs)

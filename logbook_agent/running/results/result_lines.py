@@ -220,6 +220,7 @@ _PAIR = rf"(?:[^\s:=,;|]{{1,100}}{_IS}[^\s:=,;|]{{1,60}}|{_STEP}[ ]\d+(?:/\d+)?:
 _PAIRS = re.compile(rf"{_PAIR}(?:[ \t,;|]{{1,20}}(?:-[ \t]{{1,20}})?{_PAIR}){{1,50}}[\s,;]*")
 _NAMED = re.compile(rf"(?:({_STEP})[ ]|([^\s:=,;|]+){_IS})([^\s:=,;|]+)")
 _DIGEST = re.compile(rf"([A-Za-z_][\w./-]{{0,60}}){_IS}([\w+/=:-]{{1,200}})\s*")
+_GATED = re.compile(rf"([A-Za-z_][\w./-]{{0,60}}){_IS}(\S{{1,200}})(?:[ \t]+[A-Za-zµ°%]\S{{0,19}})?\s*")
 _WORDS = re.compile(r"(?:[A-Za-z_][^\s=]{0,60}=[^\s=]{1,200}\s+){1,50}[A-Za-z_][^\s=]{0,60}=[^\s=]{1,200}\s*")
 _OF_DIGEST = ("checksum", "digest", "hash", "sha1", "sha2", "sha5", "md5", "crc")
 
@@ -233,8 +234,10 @@ def digests_of(line: str, gates: Collection[str] = ()) -> dict[str, str]:
         return {}
     for at, _ in bodies(line):
         words = line[at:].split() if _WORDS.fullmatch(line, at) else [line[at:]]
-        found = [match for word in words if (match := _DIGEST.fullmatch(word.rstrip(",;"))) is not None]
-        if digests := {match[1]: match[2] for match in found if match[1] in gates or is_digest_name(match[1])}:
+        words = [word.rstrip(",;") for word in words]
+        found = [match for word in words if (match := _DIGEST.fullmatch(word)) is not None and is_digest_name(match[1])]
+        found += [match for word in words if (match := _GATED.fullmatch(word)) is not None and match[1] in gates]
+        if digests := {match[1]: match[2] for match in found}:
             return digests
     return {}
 

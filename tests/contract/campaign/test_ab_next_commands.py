@@ -105,13 +105,16 @@ def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder
     commit(git, "Broken")
     words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
     assert ready("ab", "--code", "main", "idea", *words).code == 3
-    assert "logbook show MOE-000" in step(ready)["command"]
+    git("branch", "-f", "main", git("commit-tree", "-m", "The other side moves on", "-p", "main", "main^{tree}"))
+    assert "logbook show MOE-000" in step(ready)["command"], "the side that failed is as it was"
+    git("checkout", "-q", "idea")
     (folder / "bench.sh").write_text(BENCH)
     (folder / "lib.sh").write_text("speed=110\n")
     git("commit", "-q", "-a", "--amend", "-m", "Mended")
     again = step(ready)
     assert again["command"] == "logbook ab --code main idea --like MOE-000"
-    assert "idea has another commit now" in again["why"]
+    assert "idea failed: exit code 3" in again["why"]
+    assert "it has another commit now" in again["why"]
     assert added(type_in(ready, again["command"], "--json"), 1)["id"] == "MOE-001"
     assert "MOE-000" not in ready("next").out
 

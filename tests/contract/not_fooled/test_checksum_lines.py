@@ -97,9 +97,22 @@ def test_another_checksum_leaves_the_answer_open(
 
 def test_what_a_gate_asks_for_is_read_from_a_line_of_its_own(ready: Cli, folder: Path) -> None:
     assert ready("edit", "--gate", "ok == 1", "--gate", "max_error <= 1e-3", "--reason", "it must be right").code == 0
-    assert labels(ready, folder, *METRICS, "ok=1", "max_error: 2e-4") == [{"ok": "1", "max_error": "2e-4"}]
-    assert "failed" not in ready("show", "T-001").out
-    labels(ready, folder, *METRICS, "ok=0", "max_error: 2e-4")
-    assert "gate ok == 1" in ready("show", "T-002").out
-    labels(ready, folder, *METRICS, "ok=1", "max_error: 0.2")
-    assert "gate max_error <= 1e-3" in ready("show", "T-003").out
+    for lines, failed in (
+        (("ok=1", "max_error: 2e-4"), ""),
+        (("ok=1 max_error=0.0002",), ""),
+        (("[rank0]: max_error: 0.0001", "[rank1]: max_error: 0.0005", "ok=1"), ""),
+        (("ok=1", "max_error = 1.5e-4 rel"), ""),
+        (("ok=0", "max_error: 2e-4"), "gate ok == 1: ok is 0"),
+        (("ok=0", "ok=1", "max_error: 2e-4"), "gate ok == 1: ok is 0"),
+        (("max_error: 0.2", "max_error: 1e-5", "ok=1"), "gate max_error <= 1e-3: max_error is 0.2"),
+    ):
+        labels(ready, folder, *METRICS, *lines)
+        [entry, *_] = reversed(ready("list", "--json").data)
+        assert (entry["state"] == "failed") == bool(failed), (lines, entry)
+        assert failed in ready("status").out.partition(f"failed: {entry['id']}")[2].partition("\n")[0], lines
+
+
+def test_the_gate_of_a_comparison_is_read_so_too(ready: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text("echo METRIC time_s=0.1$LOGBOOK_RUN loss=3; echo ok=1")
+    words = ("ab", "--axis", "mode=a,b", "--gate", "ok == 1", "--pairs", "2", "--", "sh", "b.sh", "{axis}")
+    assert ready(*words).code == 0
