@@ -219,7 +219,8 @@ class PairJudge:
         """What goes on; what the answer needs, where no practical number of pairs would do."""
         goals = answer.goals
         if all(not f.is_practical for f in goals if f.lacks_pairs):
-            return f"; it needs {next((words.to_settle(answer, f) for f in goals if not f.is_settled), '')}"
+            needs = next((words.to_settle(answer, f) for f in goals if not f.is_settled), "")
+            return f"; it needs {needs}" if needs else ""
         try:
             check_budget(self._series.workspace, self._book)
         except BudgetSpent as error:

@@ -138,9 +138,10 @@ def _check_noise(request: RunRequest, entry: Entry | None) -> None:
 
 
 def _unmeasured(series: RunSeries) -> list[str]:
-    """Why the first runs of an entry measured nothing, and the gates that no run reports."""
-    is_first = bool(series.runs) and series.runs[0].run == 1
-    why = unmeasured(series.runs, series.book.header.metrics) if is_first else None
+    """Why the first runs of an entry measured nothing, and the gates that none of them reports."""
+    if not series.runs or series.runs[0].run != 1:
+        return []
+    why = unmeasured(series.runs, series.book.header.metrics)
     return [*filter(None, [why, unreported(series.book.topic, series.book.record(series.entry.id))])]
 
 

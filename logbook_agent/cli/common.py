@@ -35,14 +35,15 @@ class Common:
         return workspace(self.logbook, self.root)
 
     def typed(self, hint: str) -> str:
-        """A hint with the -L that was typed, where it is one command that takes one."""
-        is_command = hint.startswith("logbook ") and ";" not in hint and not hint.startswith("logbook start")
+        """A hint with the -L that was typed, where it is one command that takes one, or ends in it behind a colon."""
+        before, colon, command = hint.rpartition(": ")
+        is_command = command.startswith("logbook ") and ";" not in hint and not command.startswith("logbook start")
         if self.logbook is None or not is_command:
             return hint
         from logbook_agent.findings.advice import addressed
 
         with contextlib.suppress(ValueError):  # prose may open a quote and not close it
-            return addressed(hint, ["-L", self.logbook])
+            return before + colon + addressed(command, ["-L", self.logbook])
         return hint
 
     def emit(

@@ -105,7 +105,9 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     if answers:
         last, way = answers[-1], go_on(records, answers[-1])
         why = f"No comparison is settled yet: {last.entry} has no pair that counts."
-        first = f" {way.first[:1].upper()}{way.first[1:]}." if way.first else ""
+        # A hash is no word.
+        is_word = way.first.partition(" ")[0].isalpha()
+        first = f" {way.first[:1].upper() if is_word else way.first[:1]}{way.first[1:]}." if way.first else ""
         return why + first, way.command or show(last.entry)
     counted = [s["id"] for s in thread.counted if s["rows"]]
     if any(s["rows"] > s["failed_rows"] for s in thread.counted):

@@ -53,6 +53,8 @@ def test_the_command_of_a_hint_names_the_logbook_that_was_typed(started: Cli) ->
         refused = started(*words)
         assert refused.code == 2
         assert "next:  logbook -L moe close --conclusion" in refused.err
+    assert started("start", "empty", "--prefix", "EMP").code == 0
+    assert "next:  record one with: logbook -L empty run -- COMMAND" in started("-L", "empty", "show", "EMP-009").err
 
 
 @pytest.mark.parametrize(
