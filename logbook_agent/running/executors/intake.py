@@ -1,7 +1,7 @@
 """Brings the ends of runs into their records, from what was left in their folders.
 
 Taking in is idempotent, and may be cut off anywhere: the folder `work/` goes last. The first end that is
-recorded stands, unless nobody had seen it: then one that comes later takes its place.
+recorded stands, unless it was a guess: what the worker says later takes its place.
 
 Every command takes in first what has ended (`collected`). Executors that gave no useful answer after a long wait are
 skipped by later commands, for up to a minute.
@@ -135,8 +135,9 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
 
 
 def _is_final(run: Run, end: End | None) -> bool:
-    """Whether the end in a record stands: not where a run was given up, and its end has come since."""
-    return run.exit is not None and (end is None or not run.exit.lost)
+    """Whether the end in a record stands: not where a run was given up or cancelled, and its worker says since how it
+    ended."""
+    return run.exit is not None and (end is None or (end.exit, end.ended) == (run.exit, run.ended))
 
 
 def _without_end(run: Run, stage: Stage, said: str, reading: RunResults) -> Run:
