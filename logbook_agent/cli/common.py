@@ -36,7 +36,7 @@ class Common:
 
     def typed(self, hint: str) -> str:
         """A hint with the -L that was typed, where it is one command that takes one, or ends in it behind a colon."""
-        before, colon, command = hint.rpartition(": ")
+        before, colon, command = ("", "", hint) if hint.startswith("logbook ") else hint.rpartition(": ")
         is_command = command.startswith("logbook ") and ";" not in hint and not command.startswith("logbook start")
         if self.logbook is None or not is_command:
             return hint

@@ -8,11 +8,11 @@ from collections.abc import Collection
 from functools import partial
 
 from logbook_agent.findings.protocol import TypingPlace
-from logbook_agent.running.provenance.git import excluded_place
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.repository import commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 
+_HASH = re.compile("[0-9a-f]{9,64}")
 _SHA = re.compile("[0-9a-f]{40,64}")
 
 
@@ -32,9 +32,11 @@ def typing_place(workspace: Workspace) -> TypingPlace:
     of = partial(commit_of, workspace.cwd)
 
     def code(name: str, other: str) -> str | None:
-        commit, rival = of(name), of(other)
+        commit, rival = of(name), other if _HASH.fullmatch(other) else of(other)
         if commit is None or rival is None or place is None:
             return None
+        from logbook_agent.running.provenance.git import excluded_place  # for criteria about code alone
+
         changed = try_git(place.top, ["diff", "--name-only", "-z", commit, rival, "--"], workspace.environ)
         paths = changed.decode("utf-8", "surrogateescape").split("\0")[:-1] if changed is not None else [name]
         root = excluded_place(place, workspace.root)

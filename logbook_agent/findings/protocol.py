@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The commit that a name has, None where it names none.
 CommitOf: TypeAlias = Callable[[str], str | None]
-# The commit that a name has where another name has the same code, else None.
+# The commit that a name has where another name, or a commit, has the same code, else None.
 SameCode: TypeAlias = Callable[[str, str], str | None]
 
 

@@ -220,9 +220,7 @@ class Findings:
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
         gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
         left = [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
-        return [
-            moved_on(s, self.comparisons.answer_of(s.entry), self.here.of) if s.lacks == "commit" else s for s in left
-        ]
+        return [moved_on(s, self.comparisons.answer_of(s.entry), self.here) if s.lacks == "commit" else s for s in left]
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""

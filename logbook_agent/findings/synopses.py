@@ -13,7 +13,7 @@ from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.comparison.words import asked, subject
-from logbook_agent.findings.protocol import CommitOf, Records
+from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name, code_typed
 from logbook_agent.model.record import GOING
@@ -182,15 +182,16 @@ def _how(answer: Answer, way: Continuation) -> str:
     return "; ".join(filter(None, [failed, way.first]))
 
 
-def moved_on(one: Synopsis, answer: Answer | None, of: CommitOf) -> Synopsis:
-    """The synopsis of a comparison in which a commit failed; where its branch has another one now, that is compared."""
+def moved_on(one: Synopsis, answer: Answer | None, here: TypingPlace) -> Synopsis:
+    """The synopsis of a comparison in which a commit failed; where its branch has other code now, that is compared."""
     failure = answer.failure if answer is not None and one.lacks == "commit" else None
     if answer is None or failure is None:
         return one
-    side, name, now = failure[0], code_name(failure[0]), of(code_name(failure[0]))
-    if now is None or now.startswith(code_hash(side)):
+    name = code_name(failure[0])
+    now = here.of(name)
+    if now is None or here.code(name, code_hash(failure[0])) is not None:
         return one
-    codes = [code_name(v) if of(code_name(v)) is not None else code_typed(v) for v in answer.question.values]
+    codes = [code_name(v) if here.of(code_name(v)) is not None else code_typed(v) for v in answer.question.values]
     command = f"logbook ab --code {shlex.join(codes)} --like {one.entry}"
     found = replace(one, lacks="run", why=f"{name} failed: {failure[1]}; it has another commit now, {now[:9]}")
     return replace(found, retry=command) if one.retry else replace(found, command=command)

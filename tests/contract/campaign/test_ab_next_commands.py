@@ -106,6 +106,7 @@ def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder
     words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
     assert ready("ab", "--code", "main", "idea", *words).code == 3
     git("branch", "-f", "main", git("commit-tree", "-m", "The other side moves on", "-p", "main", "main^{tree}"))
+    commit(git, "The records alone")
     assert "logbook show MOE-000" in step(ready)["command"], "the side that failed is as it was"
     git("checkout", "-q", "idea")
     (folder / "bench.sh").write_text(BENCH)
