@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.text.escapes import without_escapes
+from logbook_agent.text.escapes import with_places, without_escapes
 from logbook_agent.text.redaction import finders
-from logbook_agent.text.redaction.finders import NAME, NAMES, PART, Finder, Span, edited
-from logbook_agent.text.redaction.lines import Lines
-from logbook_agent.text.redaction.names import STEMS, VARIABLE, is_secret_value, mark, secret_kind
+from logbook_agent.text.redaction.finders import NAME, PART, Finder, Span
+from logbook_agent.text.redaction.names import VARIABLE, is_secret_value, mark, secret_kind
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret, forms_of, is_looked_for
-from logbook_agent.text.redaction.shapes import KEY_BEGINS, KEY_ENDS, RULES, Rule
+from logbook_agent.text.redaction.shapes import KEY_BEGINS, Rule
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 _ASSIGNMENT = re.compile(rf"(?P<head>(?:--?)?(?P<name>{NAME})=)(?P<value>.*)", re.ASCII | re.DOTALL)
@@ -64,55 +63,16 @@ class Redactor:
         return frozenset({*self.extra_names, *(s.name for s in self.secrets if s.kind is None)})
 
     @functools.cached_property
-    def _rules(self) -> tuple[tuple[str, Finder], ...]:
-        """The patterns with the keywords that they need; those without a keyword are tried on every line."""
-        found = ((rule, finders.pattern(rule)) for rule in (*RULES, *self.extra_rules))
-        return tuple((keyword.lower(), find) for rule, find in found for keyword in rule.keywords or ("",))
+    def _find(self) -> Finder:
+        kind_of = self.kind_of if self._names else secret_kind
+        known, patterns = finders.known(self.forms), finders.patterns(self.extra_rules)
+        named = finders.named(kind_of, self._names)
+        found = (known, patterns, finders.keys, finders.credentials, finders.key_blocks, named)
+        return lambda text: (span for find in found for span in find(text))
 
     @functools.cached_property
-    def _open(self) -> tuple[Finder, ...]:
-        return tuple(find for keyword, find in self._rules if not keyword)
-
-    def _any_of(self, *words: str) -> re.Pattern[str]:
-        """In small letters: any of these, or what every line has that a rule with keywords matches, an address or an
-        escape."""
-        keywords = (keyword for keyword, _ in self._rules if keyword)
-        return re.compile(finders.any_of(sorted({"@", "\x1b", "\x9b", *keywords, *words})))
-
-    @functools.cached_property
-    def _words(self) -> re.Pattern[str]:
-        """`_any_of` these, or what every line has in which a value stands behind a name."""
-        return self._any_of(*STEMS, *(name.lower() for name in self._names))
-
-    @functools.cached_property
-    def _other_words(self) -> re.Pattern[str]:
-        return self._any_of()
-
-    def next_line(self, low: str, at: int) -> int | None:
-        """Where the next line of a text in small letters begins, at `at` or behind it, that has a word which stands
-        with secrets. A secret without such a word is one of those that `has_bare` finds."""
-        m = self._words.search(low, at)
-        return None if m is None else max(at, low.rfind("\n", at, m.start()) + 1)
-
-    def names_secret(self, line: str) -> bool:
-        """Whether a line that `next_line` stops at has the name of a secret, and not only a part of one, or another
-        word."""
-        is_named = any(map(self.kind_of, NAMES.findall(line)))
-        return is_named or self._other_words.search(line.lower()) is not None
-
-    def has_bare(self, text: str) -> bool:
-        """Whether a text of many lines holds a secret that is known without any other word: by its value, by its
-        prefix, or by a rule without keywords."""
-        finds = (find(text) for find in (*self._open, finders.keys))
-        return any(form in text for form in self.forms) or any(True for find in finds for _ in find)
-
-    @functools.cached_property
-    def _known(self) -> Finder:
-        return finders.known(self.forms)
-
-    @functools.cached_property
-    def _named(self) -> Finder:
-        return finders.named(self.kind_of if self._names else secret_kind)
+    def _hints(self) -> Finder:
+        return finders.hints(self.extra_rules, self._names)
 
     def kind_of(self, name: str) -> str | None:
         """`password`, `token` ... for a name that holds secrets, else None."""
@@ -123,7 +83,11 @@ class Redactor:
         return self._short(text) if len(text) <= _SHORT else self._whole(text)
 
     def _whole(self, text: str) -> str:
-        return "\n".join(Lines(self).lines(text))
+        for _ in range(_MOST_PASSES):
+            if not (spans := self.spans(text)):
+                break
+            text = finders.edited(text, spans)
+        return text
 
     @functools.cached_property
     def _short(self) -> Callable[[str], str]:
@@ -135,32 +99,20 @@ class Redactor:
         """What `redacted` has found nothing in: records repeat most of their keys and values, too."""
         return set()
 
-    def line(self, text: str) -> str:
-        """One line without secrets, apart from a key block that goes on in the next."""
-        done = self._settled(text)
-        plain = without_escapes(done)
-        # Colours may stand between a name and its value. Where they hid something, the line goes without them.
-        return done if plain == done or (bare := self._settled(plain)) == plain else bare
-
-    def _settled(self, text: str) -> str:
-        for _ in range(_MOST_PASSES):
-            spans = self.spans(text)
-            if not spans:
-                break
-            text = edited(text, spans)
-        return text
-
     def spans(self, text: str) -> list[Span]:
-        """Where secrets stand in one line."""
-        low, found = text.lower().replace(PART, " "), [*self._known(text)]
-        by_rule = dict.fromkeys(find for word, find in self._rules if word in low)
-        for find in (*by_rule, finders.keys, finders.credentials, self._named):
-            found += find(text)
-        if found and "[redacted:" in text:
-            # What stands for a secret is none: a rule that matches there would go on for ever.
-            marks = [m.span() for m in _MARK.finditer(text)]
-            found = [s for s in found if not any(a <= s.start and s.end <= b for a, b in marks)]
-        return found
+        """Where secrets stand in a text."""
+        found = list(_seen(self._find, text))
+        # What stands for a secret is none: a rule that matches there would go on for ever.
+        return [s for s in found if not _is_mark(text, s)] if found and "[redacted:" in text else found
+
+    def unfinished(self, text: str) -> int:
+        """Where that begins of which the lines that follow may show that it is a secret; else the length of the
+        text."""
+        return min((span.begin for span in _seen(finders.unfinished(self.kind_of), text)), default=len(text))
+
+    def may_hold(self, text: str) -> bool:
+        """Whether the beginning of a line holds a secret, or a word that stands with secrets."""
+        return any(True for find in (self._hints, self._find) for _ in _seen(find, text))
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. A word after a flag such as `--token` is its value, and so is all that follows `NAME=`
@@ -180,7 +132,7 @@ class Redactor:
             if m is not None and kind is not None and is_secret_value(m["name"], kind, m["value"]):
                 is_variable = m["head"][0] != "-" and VARIABLE.fullmatch(m["name"])
                 secret = Secret(name=m["name"], value=m["value"], kind=None if is_variable else kind)
-                words[i] = self.line(m["head"]) + secret.shown
+                words[i] = self.text(m["head"]) + secret.shown
                 found.append(secret)
         # Together, since a shell may have split what shows the secret: `wandb login X`, a key block.
         joined = PART.join(words)
@@ -192,17 +144,15 @@ class Redactor:
 
     def found(self, text: str) -> list[Secret]:
         """The secrets that a text without it would hide."""
-        spans = ((line, span) for line in text.split("\n") for span in self.spans(line))
-        found = [
-            Secret(name=span.variable or "SECRET", value=part, kind=None if span.variable else span.kind)
-            for line, span in spans
-            for part in line[span.start : span.end].split(PART)
-            if KEY_BEGINS.search(part) is None
-        ]
-        blocks = (m[0] for m in re.finditer(rf"(?s)(?:{KEY_BEGINS.pattern}).*?(?:{KEY_ENDS.pattern}|\Z)", text))
-        lines = (line.strip() for block in blocks for line in re.split(rf"\n|\\n|{PART}", block))
-        whole = [line for line in lines if len(line) >= 2 * MIN_LENGTH and "-----" not in line]
-        return found + [Secret(name="SECRET", value=line, kind="private-key") for line in whole]
+        found = []
+        for span in self.spans(text):
+            hidden = without_escapes(text[span.start : span.end])
+            parts = re.split(rf"\n|\\n|{PART}", hidden) if span.kind == "private-key" else hidden.split(PART)
+            if span.kind == "private-key":
+                parts = [part.strip() for part in parts if len(part.strip()) >= 2 * MIN_LENGTH and "-----" not in part]
+            kind = None if span.variable else span.kind
+            found += [Secret(name=span.variable or "SECRET", value=part, kind=kind) for part in parts]
+        return found
 
     def named(self, name: str, value: str) -> str:
         """A value that stands under a name."""
@@ -218,9 +168,26 @@ class Redactor:
         if any(needle in look for needle in self.needles for look in looks):
             return True
         texts = [look.decode("latin-1") for look in looks]
-        keys = (m["key"] for text in texts for m in finders.KEY.finditer(text))
+        keys = (text[span.start : span.end] for text in texts for span in finders.keys(text))
         is_long = any(len(piece) >= 20 for key in keys for piece in re.findall("[A-Za-z0-9]+", key))
         return is_long or any(KEY_BEGINS.search(text) is not None for text in texts)
+
+
+def _seen(find: Finder, text: str) -> Iterator[Span]:
+    """What is found in the text as it is, and as a terminal shows it: colours may stand between name and value."""
+    yield from find(text)
+    if "\x1b" in text or "\x9b" in text:
+        plain, places = with_places(text)
+        for span in find(plain):
+            begin, start, last = (places[at] for at in (span.begin, span.start, span.end - 1))
+            yield span._replace(begin=begin, start=start, end=last + 1)
+
+
+def _is_mark(text: str, span: Span) -> bool:
+    """Whether a place is within what stands for a secret."""
+    at = text.rfind("[redacted:", max(0, span.start - 80), span.start + 10)
+    m = _MARK.match(text, at) if at >= 0 else None
+    return m is not None and span.end <= m.end()
 
 
 @functools.cache

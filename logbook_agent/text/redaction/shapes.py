@@ -99,15 +99,17 @@ _TEXT = r"""["'`]?([^\s"'`$<\x1b][^\s"'`\x1b]*)"""
 _SHORT = r"[^|&;]{0,200}?"
 
 # A private key over several lines: its first and its last.
-KEY_BEGINS = re.compile(r"-{4,5}\s?BEGIN\s[A-Z0-9\s]{0,40}PRIVATE\sKEY[A-Z\s]{0,20}-{4,5}|PuTTY-User-Key-File-[0-9]:")
-KEY_ENDS = re.compile(r"-{4,5}\s?END\s[A-Z0-9\s]{0,40}-{4,5}|Private-(?:MAC|Hash):\s?[0-9a-f]*")
+KEY_BEGINS = re.compile(
+    r"-{4,5}[^\S\n]?BEGIN[^\S\n](?:[A-Z0-9]|[^\S\n]){0,40}PRIVATE[^\S\n]KEY(?:[A-Z]|[^\S\n]){0,20}-{4,5}"
+    "|PuTTY-User-Key-File-[0-9]:"
+)
+KEY_ENDS = re.compile(r"-{4,5}[^\S\n]?END[^\S\n](?:[A-Z0-9]|[^\S\n]){0,40}-{4,5}|Private-(?:MAC|Hash):[^\S\n]?[0-9a-f]*")
 
 RULES = (
-    Rule("private-key", rf"(?:{KEY_BEGINS.pattern}).*?(?:{KEY_ENDS.pattern})", ("private", "putty-")),
     # A JSON web key.
     Rule("private-key", r"""kty.{0,400}?["'](?:d|p|q|dp|dq|qi|k)\\{0,7}["']\s?:\s?\\{0,7}["']([A-Za-z0-9_-]{42,})""", ("kty",)),
     Rule("age-key", r"(?i)AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{20,}", ("age-secret-key-",)),
-    Rule("jwt", r"eyJ[A-Za-z0-9_=-]{8,4000}+(?:\.[A-Za-z0-9_=-]*){1,4}", ("eyj",), is_word=True),
+    Rule("jwt", r"eyJ[A-Za-z0-9_=-]{8,4000}+(?:\.[A-Za-z0-9_=-]*){1,4}", is_word=True),
     # Headers, and what stands without its header.
     Rule("auth", r"""(?i)authorization[\\"']{0,4}\s{0,4}[:=]\s{0,4}[\\"']{0,4}(?:bearer|basic|token|negotiate|apikey|bot|digest)\s{1,4}([^\s"',;\\\x1b]+)""", ("authorization",)),
     Rule("auth", r"""(?i)authorization[\\"']{0,4}\s{0,4}[:=]\s{0,4}[\\"']{0,4}(?=[^\s"',;\\\x1b]{0,64}[0-9])([^\s"',;\\\x1b]{16,})""", ("authorization",)),
@@ -120,15 +122,15 @@ RULES = (
     Rule("aws-key-id", r"(?:AKIA|ASIA|ABIA|A3T[A-Z0-9])[A-Z0-9]{16,}", ("akia", "asia", "abia", "a3t")),
     Rule("aws-secret-key", r"""(?i)aws.{0,20}?(?:key|pwd|pw|password|pass|token).{0,20}?["']([0-9a-zA-Z/+]{40})\\{0,7}["']""", ("aws",)),
     Rule("databricks-token", r"dapi[a-f0-9]{32}", ("dapi",), is_word=True),
-    Rule("openai-key", r"sk[-_][a-f0-9]{32,64}", ("sk-", "sk_"), is_word=True),
+    *(Rule("openai-key", rf"{prefix}[a-f0-9]{{32,64}}", is_word=True) for prefix in ("sk-", "sk_")),
     Rule("terraform-token", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}", (".atlasv1.",)),
     Rule("slack-token", r"(?i)xox[a-z](?:\.xox[a-z])?-[a-z0-9-]{8,}|xapp-[a-z0-9-]{8,}", ("xox", "xapp-")),
     Rule("slack-webhook", r"(?i)hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{4,}", ("hooks.slack.com/",)),
     Rule("discord-webhook", r"(?i)discord(?:app)?\.com/api/webhooks/[0-9]{5,}/[A-Za-z0-9_-]{16,}", ("/api/webhooks/",)),
-    Rule("discord-token", r"[MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.(?=[A-Za-z_-]{0,26}[0-9])[A-Za-z0-9_-]{27,}"),
+    *(Rule("discord-token", rf"{first}[A-Za-z0-9_-]{{23,25}}\.[A-Za-z0-9_-]{{6}}\.(?=[A-Za-z_-]{{0,26}}[0-9])[A-Za-z0-9_-]{{27,}}") for first in "MNO"),
     Rule("teams-webhook", r"(?i)[a-z0-9-]{1,64}\.webhook\.office\.com/webhookb2/[a-z0-9@/-]{16,}", (".webhook.office.com/",)),
     Rule("telegram-token", r"[0-9]{8,10}:AA[0-9A-Za-z_-]{33}", (":aa",)),
-    Rule("twilio-key", r"(?:SK|AC)[a-f0-9]{32}(?![A-Za-z0-9])", is_word=True),
+    *(Rule("twilio-key", rf"{prefix}[a-f0-9]{{32}}(?![A-Za-z0-9])", is_word=True) for prefix in ("SK", "AC")),
     Rule("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", ("sg.",)),
     Rule("mailchimp-key", r"[0-9a-z]{32}-us[0-9]{1,2}", ("-us",), is_word=True),
     Rule("onepassword-token", r"A3-[A-Z0-9]{6}-[A-Z0-9]{5,6}(?:-[A-Z0-9]{5,6}){3,5}", ("a3-",), is_word=True),
@@ -144,7 +146,7 @@ RULES = (
     Rule("password", rf"sshpass\s(?:{_SHORT}\s)??-p\s*{_TEXT}", ("sshpass",)),
     Rule("password", rf"(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:{_SHORT}\s)??-p(?=[^\s=-]){_TEXT}", ("mysql", "mariadb")),
     Rule("password", rf"(?:docker|podman|helm|az)\s(?:{_SHORT}\s)??login\s(?:{_SHORT}\s)??-p\s*{_TEXT}", ("login",)),
-    Rule("api-key", r"wandb\slogin\s{1,4}(?:--\S{1,64}\s{1,4}){0,4}([A-Za-z0-9_-]{32,})", ("wandb",)),
+    Rule("api-key", r"wandb\slogin\s{1,4}(?:--\S{1,64}\s{1,4}){0,4}([A-Za-z0-9_-]{32,})", ("login",)),
     # A secret that a sentence names: `password is: X`.
     Rule("password", r"""(?i)\b(?:password|passwd|passphrase|secret|api[\s_-]?key|access[\s_-]?key)s?\s{1,4}(?:is|was|set\sto|changed\sto)(?:\s{0,4}:\s{0,4}|\s{1,4})["'`]?([^\s"'`]*[0-9!@#$%^&*+=][^\s"'`]*[^\s"'`.,;:)])""", ("password is", "password was", "password set", "password changed", "passphrase is", "passphrase was", "secret is", "secret was", "key is", "key was", "key set")),
     Rule("api-key", r"""(?i)\b(?:api|secret|private|client|access|service)(?:\saccess)?\s(?:key|token|secret|password)["'*_`]{0,3}\s{0,4}[:=]\s{0,4}["'*_`]{0,3}([A-Za-z0-9](?=[^\s"'`,;]{0,64}[0-9])[^\s"'`,;]{5,})""", ("api key", "api token", "api secret", "api password", "secret key", "secret token", "access key", "access token", "private key", "client secret", "service key", "service token")),

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction.lines import Lines
 from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret, secrets_in
+from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import examples
 from tests.contract.text.redaction.kinds_support import ALL
 
@@ -85,7 +85,7 @@ KEY = "-----BEGIN RSA PRI" + "VATE KEY-----\nMIIEpAIBAAKCAQEA0\nabcd+/efgh==\n--
 
 def test_key_blocks() -> None:
     assert PLAIN.text(f"a\n{KEY}\nb") == "a\n[redacted:private-key]\nb"
-    assert PLAIN.text(f"x: '{KEY}', more") == "x: '[redacted:private-key]\n', more"
+    assert PLAIN.text(f"x: '{KEY}', more") == "x: '[redacted:private-key]', more"
     one_line = '{"k": "' + KEY.replace("\n", "\\n") + '"}'
     assert PLAIN.text(one_line) == '{"k": "[redacted:private-key]"}'
     headed = KEY.replace("MIIE", "Proc-Type: 4,ENCRYPTED\n\nMIIE")
@@ -207,10 +207,10 @@ def test_twice_is_once(text: str) -> None:
 
 @examples(300)
 @given(TEXTS)
-def test_lines_that_are_passed_by_hold_nothing(text: str) -> None:
-    one_by_one = Lines(SAFE)
-    done = [one_by_one.line(line) for line in text.split("\n")]
-    assert SAFE.text(text) == "\n".join(line for line in done if line is not None)
+def test_lines_one_by_one_hold_what_the_text_holds(text: str) -> None:
+    stream = StreamRedactor(SAFE)
+    done = [stream.feed(f"{line}\n".encode()) for line in text.split("\n")]
+    assert b"".join([*done, stream.finish()]).decode() == SAFE.text(f"{text}\n")
 
 
 HOSTILE = [
