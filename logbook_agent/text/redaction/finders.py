@@ -404,18 +404,29 @@ def _is_prose_or_code(text: str, kind: str, named: re.Match[str], head: re.Match
 
 # -- what the end of a text leaves open ------------------------------------------------------------------
 
-_LAST_NAME = re.compile(rf"(?<![A-Za-z0-9_.-])(?P<name>{NAME})[^\w\n]*\Z", re.ASCII)
+_LAST_NAME = re.compile(rf"(?<![A-Za-z0-9_])(?P<name>{NAME})[^\w\n]*\Z", re.ASCII)
 
 
 def unfinished(kind_of: Callable[[str], str | None]) -> Finder:
     """The private key, or the name of a secret, whose next lines are missing."""
 
+    def names(text: str, end: int) -> bool:
+        """Whether the line that ends here ends with the name of a secret."""
+        m = _LAST_NAME.search(_before(text, end))
+        return m is not None and kind_of(m["name"]) is not None
+
     def find(text: str) -> Iterator[Span]:
-        yield from (span for span, is_open in _key_blocks(text) if is_open)
-        line = _before(text, len(text))
-        m = _LAST_NAME.search(line)
-        if m is not None and kind_of(m["name"]) is not None:
-            yield Span(len(text) - len(line), len(text) - 1, len(text), "")
+        blocks = list(_key_blocks(text))
+        last = text.rfind("\n") + 1 if names(text, len(text)) else len(text)
+        at = min((span.begin for span, is_open in blocks if is_open), default=last)
+        while at < len(text):
+            line = text.rfind("\n", 0, at) + 1
+            earlier = [span.begin for span, _ in blocks if span.begin < line < span.end]
+            earlier += [line - 1] if line and names(text, line - 1) else []
+            if not earlier:
+                yield Span(line, line, len(text), "")
+                break
+            at = min(earlier)
 
     return find
 
