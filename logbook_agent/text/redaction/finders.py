@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from logbook_agent.text.redaction.names import (
@@ -66,6 +66,12 @@ def edited(text: str, spans: Iterable[Span]) -> str:
         pieces += [PART, pieces[-1]] * words
         at = last = max(at, span.end)
     return "".join([*pieces, text[at:]])
+
+
+def joined(argv: Sequence[str]) -> str:
+    """The words of a command in one text, since a shell may have split what shows a secret: `wandb login X`, a key. One
+    word alone is a script."""
+    return PART.join(("", *argv) if len(argv) > 1 else argv)
 
 
 def lowered(text: str) -> bytes:
@@ -285,10 +291,9 @@ _QUOTED = re.compile(rf"{_OPENED}(?P<value>(?>\\{_CHAR}|(?P=q){{2}}|{_CHAR}){{0,
 _BARE = re.compile(rf"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b{PART}]{{0,512}})""")
 _REST_OF_BARE = re.compile(rf"""[^\s"'`;&|()<>\\\x1b{PART}]*""")
 _WHOLE = re.compile(rf"(?P<value>[^{PART}]*)")
-# The other way round: `"value" == name`.
-_EQUAL = re.compile(rf"=(?<=[!=]=){_B}{{0,40}}(?P<name>{NAME})")
-_TO_VALUE = re.compile(rf"""(?P<q>["'`])(?P<value>[^\\"'`]{{1,500}})\\{{0,7}}(?P=q){_B}{{0,40}}[!=]=?\Z""")
 _LINE_END = re.compile(rf"{_B}*(?:\n|\Z)")
+# What stands before a name that a word of a command begins with. Behind `sh -c` that word is a script, not one value.
+_WORD = re.compile(rf"(?P<script>{PART}-[a-z]*c)?{PART}-{{0,2}}\Z")
 # What shows a name that may pass a variable on alone, so that the next word is an image (`docker run -e NAME`).
 _PASSES_ON = ("docker", "podman", "nerdctl")
 # A value is not followed into for other names further than this: time would grow with the square.
@@ -317,12 +322,6 @@ def named(kind_of: Callable[[str], str | None], names: Iterable[str] = ()) -> Fi
             if kind is not None and (span := _behind(text, name, kind)) is not None:
                 behind = span.end if span.end - span.start > _FOLLOWED else 0
                 yield span
-        for m in _EQUAL.finditer(text):
-            kind = kind_of(m["name"])
-            value = _TO_VALUE.search(_before(text, m.start())) if kind is not None else None
-            if kind is not None and value is not None and is_secret_value(m["name"], kind, value["value"]):
-                start = m.start() - len(value.string) + value.start("value")
-                yield Span(start - 1, start, start + len(value["value"]), kind)
 
     return find
 
@@ -351,7 +350,8 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
     # `-TOKEN = read()` is a line that a diff takes out.
     is_taken_out = dash is not None and dash[0] == "-" and " " in text[named.end() : head.start("assign") + 1]
     is_flag = dash is not None and not is_taken_out and (loose is None or (is_blank and dash[0] == "--"))
-    is_word = is_flag and loose == PART
+    word = _WORD.search(text, max(0, named.start() - 12), named.start()) if head["assign"] == "=" else None
+    is_word = (is_flag and loose == PART) or (word is not None and word["script"] is None and not head["close"])
     found = (_WHOLE if is_word else _QUOTED).match(text, head.end()) or _BARE.match(text, head.end())
     if found is None:
         return None
@@ -367,7 +367,7 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
     elif head["keyed"] and "\n" in text[named.end() : head.start("keyed")]:
         is_ordinary = _KEY_OF_NAME.search(_before(text, named.start())) is None
     else:
-        is_bare = head["assign"] is not None and not is_quoted and not is_flag
+        is_bare = head["assign"] is not None and not is_quoted and not is_flag and not is_word
         is_ordinary = is_bare and _is_prose_or_code(text, kind, named, head, found)
     if is_ordinary:
         return None

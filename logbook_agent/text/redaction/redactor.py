@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import re
@@ -10,15 +11,12 @@ from dataclasses import dataclass
 
 from logbook_agent.text.escapes import with_places, without_escapes
 from logbook_agent.text.redaction import finders
-from logbook_agent.text.redaction.finders import NAME, PART, Finder, Span
+from logbook_agent.text.redaction.finders import PART, Finder, Span
 from logbook_agent.text.redaction.names import VARIABLE, is_secret_value, mark, secret_kind
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret, forms_of, is_looked_for
 from logbook_agent.text.redaction.shapes import KEY_BEGINS, Rule
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
-_ASSIGNMENT = re.compile(rf"(?P<head>(?:--?)?(?P<name>{NAME})=)(?P<value>.*)", re.ASCII | re.DOTALL)
-# `sh -c`, `bash -lc`: what follows is a script, not one value.
-_SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MOST_PASSES = 6
 _SHORT = 256
@@ -37,11 +35,13 @@ class Redactor:
     secrets: tuple[Secret, ...] = ()
     extra_names: tuple[str, ...] = ()
     extra_rules: tuple[Rule, ...] = ()
+    # Only known values are looked for.
+    by_value: bool = False
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
         """The same redactor with further known secrets; itself where there are none."""
         new = tuple(secret for secret in dict.fromkeys(more) if secret not in self.secrets)
-        return Redactor((*self.secrets, *new), self.extra_names, self.extra_rules) if new else self
+        return dataclasses.replace(self, secrets=(*self.secrets, *new)) if new else self
 
     @property
     def settings_key(self) -> str:
@@ -63,16 +63,16 @@ class Redactor:
         return frozenset({*self.extra_names, *(s.name for s in self.secrets if s.kind is None)})
 
     @functools.cached_property
-    def _find(self) -> Finder:
+    def _finders(self) -> tuple[Finder, Finder, Finder]:
+        """For secrets, for what the end of a text leaves open, and for words that stand with secrets."""
+        known = finders.known(self.forms)
+        if self.by_value:
+            return known, _nothing, _nothing
         kind_of = self.kind_of if self._names else secret_kind
-        known, patterns = finders.known(self.forms), finders.patterns(self.extra_rules)
         named = finders.named(kind_of, self._names)
-        found = (known, patterns, finders.keys, finders.credentials, finders.key_blocks, named)
-        return lambda text: (span for find in found for span in find(text))
-
-    @functools.cached_property
-    def _hints(self) -> Finder:
-        return finders.hints(self.extra_rules, self._names)
+        found = (known, finders.patterns(self.extra_rules), finders.keys, finders.credentials, finders.key_blocks, named)
+        hints = finders.hints(self.extra_rules, self._names)
+        return lambda text: (span for find in found for span in find(text)), finders.unfinished(kind_of), hints
 
     def kind_of(self, name: str) -> str | None:
         """`password`, `token` ... for a name that holds secrets, else None."""
@@ -94,72 +94,57 @@ class Redactor:
         """Records repeat most of their short texts: names, hosts, words of commands."""
         return functools.lru_cache(maxsize=2**15)(self._whole)
 
-    @functools.cached_property
-    def harmless(self) -> set[object]:
-        """What `redacted` has found nothing in: records repeat most of their keys and values, too."""
-        return set()
-
     def spans(self, text: str) -> list[Span]:
         """Where secrets stand in a text."""
-        found = list(_seen(self._find, text))
+        found = list(_seen(self._finders[0], text))
         # What stands for a secret is none: a rule that matches there would go on for ever.
         return [s for s in found if not _is_mark(text, s)] if found and "[redacted:" in text else found
 
     def unfinished(self, text: str) -> int:
         """Where that begins of which the lines that follow may show that it is a secret; else the length of the
         text."""
-        return min((span.begin for span in _seen(finders.unfinished(self.kind_of), text)), default=len(text))
+        return min((span.begin for span in _seen(self._finders[1], text)), default=len(text))
 
     def may_hold(self, text: str) -> bool:
         """Whether the beginning of a line holds a secret, or a word that stands with secrets."""
-        return any(True for find in (self._hints, self._find) for _ in _seen(find, text))
+        return any(True for find in (self._finders[2], self._finders[0]) for _ in _seen(find, text))
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. A word after a flag such as `--token` is its value, and so is all that follows `NAME=`
         in a word."""
-        return self._argv(argv)[0]
+        return tuple(self.text(finders.joined(argv)).split(PART)[len(argv) > 1 :]) if argv else ()
 
     def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
         """The values that `argv` hides, as known secrets: a value given to a flag may be printed bare later."""
-        return self._argv(argv)[1]
+        found = {secret.value: secret for secret in self.found(finders.joined(argv)) if is_looked_for(secret.value)}
+        return tuple(found.values())
 
-    def _argv(self, argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Secret, ...]]:
-        words, found = list(argv), []
-        for i, word in enumerate(argv):
-            is_script = len(argv) == 1 or (i > 0 and _SHELL_FLAG.fullmatch(argv[i - 1]) is not None)
-            m = _ASSIGNMENT.fullmatch(word) if not is_script else None
-            kind = self.kind_of(m["name"]) if m is not None else None
-            if m is not None and kind is not None and is_secret_value(m["name"], kind, m["value"]):
-                is_variable = m["head"][0] != "-" and VARIABLE.fullmatch(m["name"])
-                secret = Secret(name=m["name"], value=m["value"], kind=None if is_variable else kind)
-                words[i] = self.text(m["head"]) + secret.shown
-                found.append(secret)
-        # Together, since a shell may have split what shows the secret: `wandb login X`, a key block.
-        joined = PART.join(words)
-        safe = self.text(joined)
-        if safe != joined:
-            found += self.found(joined)
-        known = {secret.value: secret for secret in found if is_looked_for(secret.value)}
-        return tuple(safe.split(PART)), tuple(known.values())
+    def named(self, name: str, value: str) -> str:
+        """A value that stands under a name."""
+        secret = self._under(name, value)
+        return self.text(value) if secret is None else secret.shown
 
-    def found(self, text: str) -> list[Secret]:
-        """The secrets that a text without it would hide."""
+    def found(self, text: str, name: str = "") -> list[Secret]:
+        """The secrets that a text without it would hide, where it stands under a name."""
+        if (secret := self._under(name, text)) is not None:
+            return [secret]
         found = []
         for span in self.spans(text):
             hidden = without_escapes(text[span.start : span.end])
-            parts = re.split(rf"\n|\\n|{PART}", hidden) if span.kind == "private-key" else hidden.split(PART)
+            parts = hidden.split(PART)
             if span.kind == "private-key":
-                parts = [part.strip() for part in parts if len(part.strip()) >= 2 * MIN_LENGTH and "-----" not in part]
+                lines = map(str.strip, re.split(rf"\n|\\n|{PART}", hidden))
+                parts = [line for line in lines if len(line) >= 2 * MIN_LENGTH and "-----" not in line]
             kind = None if span.variable else span.kind
             found += [Secret(name=span.variable or "SECRET", value=part, kind=kind) for part in parts]
         return found
 
-    def named(self, name: str, value: str) -> str:
-        """A value that stands under a name."""
-        kind = self.kind_of(name)
-        if kind is not None and ((name in self._names and value) or is_secret_value(name, kind, value)):
-            return f"${name}" if VARIABLE.fullmatch(name) or name in self._names else mark(kind)
-        return self.text(value)
+    def _under(self, name: str, value: str) -> Secret | None:
+        """The value as a secret, where its name says that it is one."""
+        kind, is_own = self.kind_of(name), name in self._names
+        if kind is None or not ((is_own and value) or is_secret_value(name, kind, value)):
+            return None
+        return Secret(name=name, value=value, kind=None if is_own or VARIABLE.fullmatch(name) else kind)
 
     def in_binary(self, data: bytes) -> bool:
         """Whether data that is no text holds a known secret, a private key or a key with a long random part, also as
@@ -171,6 +156,10 @@ class Redactor:
         keys = (text[span.start : span.end] for text in texts for span in finders.keys(text))
         is_long = any(len(piece) >= 20 for key in keys for piece in re.findall("[A-Za-z0-9]+", key))
         return is_long or any(KEY_BEGINS.search(text) is not None for text in texts)
+
+
+def _nothing(_: str) -> tuple[Span, ...]:
+    return ()
 
 
 def _seen(find: Finder, text: str) -> Iterator[Span]:
