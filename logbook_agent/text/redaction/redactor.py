@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.text.escapes import with_places, without_escapes
-from logbook_agent.text.redaction import finders
-from logbook_agent.text.redaction.finders import PART, Finder, Span
-from logbook_agent.text.redaction.names import VARIABLE, is_secret_value, mark, secret_kind
+from logbook_agent.text.redaction import finders, named
+from logbook_agent.text.redaction.names import VARIABLE, is_secret_value, secret_kind
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret, forms_of, is_looked_for
 from logbook_agent.text.redaction.shapes import KEY_BEGINS, Rule
+from logbook_agent.text.redaction.spans import PART, Finder, Span, edited, joined
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MOST_PASSES = 6
-_SHORT = 256
+_SHORT, _LONG = 256, re.compile("[A-Za-z0-9]{20}")
 # Words in UTF-16, whichever byte comes first.
 _WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 
@@ -69,10 +69,10 @@ class Redactor:
         if self.by_value:
             return known, _nothing, _nothing
         kind_of = self.kind_of if self._names else secret_kind
-        named = finders.named(kind_of, self._names)
-        found = (known, finders.patterns(self.extra_rules), finders.keys, finders.credentials, finders.key_blocks, named)
-        hints = finders.hints(self.extra_rules, self._names)
-        return lambda text: (span for find in found for span in find(text)), finders.unfinished(kind_of), hints
+        patterns, behind = finders.patterns(self.extra_rules), named.named(kind_of, self._names)
+        found = (known, patterns, finders.keys, finders.credentials, finders.key_blocks, behind)
+        hints = named.hints(self.extra_rules, self._names)
+        return lambda text: (span for find in found for span in find(text)), named.unfinished(kind_of), hints
 
     def kind_of(self, name: str) -> str | None:
         """`password`, `token` ... for a name that holds secrets, else None."""
@@ -86,7 +86,7 @@ class Redactor:
         for _ in range(_MOST_PASSES):
             if not (spans := self.spans(text)):
                 break
-            text = finders.edited(text, spans)
+            text = edited(text, spans)
         return text
 
     @functools.cached_property
@@ -112,11 +112,11 @@ class Redactor:
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. A word after a flag such as `--token` is its value, and so is all that follows `NAME=`
         in a word."""
-        return tuple(self.text(finders.joined(argv)).split(PART)[len(argv) > 1 :]) if argv else ()
+        return tuple(self.text(joined(argv)).split(PART)[len(argv) > 1 :]) if argv else ()
 
     def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
         """The values that `argv` hides, as known secrets: a value given to a flag may be printed bare later."""
-        found = {secret.value: secret for secret in self.found(finders.joined(argv)) if is_looked_for(secret.value)}
+        found = {secret.value: secret for secret in self.found(joined(argv)) if is_looked_for(secret.value)}
         return tuple(found.values())
 
     def named(self, name: str, value: str) -> str:
@@ -153,8 +153,8 @@ class Redactor:
         if any(needle in look for needle in self.needles for look in looks):
             return True
         texts = [look.decode("latin-1") for look in looks]
-        keys = (text[span.start : span.end] for text in texts for span in finders.keys(text))
-        is_long = any(len(piece) >= 20 for key in keys for piece in re.findall("[A-Za-z0-9]+", key))
+        keys = ((text, span) for text in texts for span in finders.keys(text))
+        is_long = any(_LONG.search(text, span.start, span.end) is not None for text, span in keys)
         return is_long or any(KEY_BEGINS.search(text) is not None for text in texts)
 
 
