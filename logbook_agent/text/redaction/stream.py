@@ -43,7 +43,8 @@ class StreamRedactor:
             line = 0
         self._pending += data[end:] if end >= 0 else b""
         lines = bytes(self._pending[: self._pending.rfind(b"\n") + 1]).decode("utf-8", "surrogateescape")
-        whole = lines.rfind("\n", 0, self._redactor.unfinished(lines[:-1]) + 1) + 1
+        waits = self._redactor.unfinished(lines[:-1])
+        whole = lines.rfind("\n", 0, waits + 1) + 1 if len(lines) - waits <= self._limit else len(lines)
         if whole:
             yield self._taken(len(lines[:whole].encode("utf-8", "surrogateescape")))
 

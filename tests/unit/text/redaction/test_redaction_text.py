@@ -222,6 +222,9 @@ HOSTILE = [
     "token='\\'",
     "Bearer ",
     '" == password',
+    "token,",
+    "token: x ",
+    "gh" + "p_",
 ]
 
 
