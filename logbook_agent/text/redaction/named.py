@@ -47,8 +47,8 @@ _CHAR = rf"[^\n{PART}]"
 # What is escaped or doubled does not close it.
 _QUOTED = re.compile(rf"{_OPENED}(?P<value>(?>\\{_CHAR}|(?P=q){{2}}|{_CHAR}){{0,4096}}?){_CLOSED}")
 # As much of a word as tells whether it is a secret: each of many names may stand before one long word.
-_BARE = re.compile(rf"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b{PART}]{{0,512}})""")
-_REST_OF_BARE = re.compile(rf"""[^\s"'`;&|()<>\\\x1b{PART}]*""")
+_BARE_CHAR = rf"""[^\s"'`;&|()<>\\\x1b{PART}]"""
+_BARE, _REST_OF_BARE = re.compile(rf"[\"']?(?P<value>{_BARE_CHAR}{{0,512}})"), re.compile(rf"{_BARE_CHAR}*")
 _WHOLE = re.compile(rf"(?P<value>[^{PART}]*)")
 _LINE_END = re.compile(rf"{_B}*(?:\n|\Z)")
 # What stands before a name that a word of a command begins with. Behind `sh -c` that word is a script, not one value.
@@ -61,8 +61,9 @@ _FOLLOWED = 4096
 
 def named(kind_of: KindOf, extra: Iterable[str] = ()) -> Finder:
     """The values behind the names for which `kind_of` knows a kind: one of `extra`, or with a stem of a secret's."""
-    words = dict.fromkeys((*names.STEMS, *map(str.lower, extra)), _REST)
-    words["key"] = rf"(?<=[a-z0-9_.-]key){_REST}"
+    # A key without an owner before it is none.
+    words = dict.fromkeys(names.STEMS, _REST) | {"key": rf"(?<=[a-z0-9_.-]key){_REST}"}
+    words |= dict.fromkeys(map(str.lower, extra), _REST)
     hint = re.compile(any_of(words).encode("ascii", "replace"))
 
     @functools.lru_cache(maxsize=4096)

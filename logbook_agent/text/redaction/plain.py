@@ -93,7 +93,7 @@ class _Cleaner:
         done = {}
         own = next((plain[key] for key in _NAMES if isinstance(plain.get(key), str)), "")
         for key, value in plain.items():
-            below = own if key in _VALUES and self._is_named(own, value) else self._below(name, key)
+            below = self._name_of(key, value, name, own)
             if key in _DIGESTS and not is_case and isinstance(value, str) and (m := _DIGEST.match(value)) is not None:
                 done[key] = m[0] + self.clean(value[m.end() :], below)
                 continue
@@ -114,13 +114,13 @@ class _Cleaner:
                     return (key, _distinct(rest, value)) if rest != safe else (safe, "")
         return key, value
 
-    def _is_named(self, name: str, value: Any) -> bool:
-        """Whether a value beside a name is short enough to be the secret that it names."""
-        return bool(name) and (not isinstance(value, str) or len(value.split()) <= (1 if " " in name else 6))
-
-    def _below(self, name: str, key: Any) -> str:
-        """Under what name the value of a key stands: `{"password": {"value": X}}` is one of the password. Below AUTH or
-        CREDENTIAL there is more than the secret, and below a TOKEN there may be a model's."""
+    def _name_of(self, key: Any, value: Any, name: str, beside: str) -> str:
+        """The name of the value of a key in data that stands under `name`, with a name `beside` it which may be that of
+        a short value. `{"password": {"value": X}}` is one of the password. Below AUTH or CREDENTIAL there is more than
+        the secret, and below a TOKEN there may be a model's."""
+        most = 1 if " " in beside else 6
+        if key in _VALUES and beside and (not isinstance(value, str) or len(value.split()) <= most):
+            return beside
         kind = self._redactor.kind_of(name)
         is_own = kind is None or kind in OF_MANY or self._redactor.kind_of(str(key)) is not None
         return str(key) if is_own else name
@@ -172,19 +172,14 @@ def clean_record(record: _R, redactor: Redactor) -> _R:
         return record
     try:
         done = decode(type(record), safe)
+        lost = [f"{name} is {safe[name]}" for name in _NEEDED if name in plain and plain[name] != safe[name]]
     except CodecError as error:
-        raise _too_much(safe, str(error)) from error
-    for name in _NEEDED:
-        if getattr(done, name, None) != getattr(record, name, None):
-            raise _too_much(safe, f"{name} is {getattr(done, name)}")
+        lost = [str(error)]
+    if lost:
+        name = next((safe[key] for key in ("id", "entry", "topic") if key in safe), "a record")
+        raise RecordError(
+            f"a secret rule hides a value that {name} needs: {lost[0]}",
+            cause="a secret stands there, or what a rule of [[secret_rules]] in logbook.toml takes for one",
+            hint="take the secret out, or make the rule narrower",
+        )
     return done
-
-
-def _too_much(safe: Any, what: str) -> RecordError:
-    """`safe`: the record without secrets, which says what it is called."""
-    name = next((safe[key] for key in ("id", "entry", "topic") if key in safe), "a record")
-    return RecordError(
-        f"a secret rule hides a value that {name} needs: {what}",
-        cause="a secret stands there, or what a rule of [[secret_rules]] in logbook.toml takes for one",
-        hint="take the secret out, or make the rule narrower",
-    )
