@@ -63,8 +63,8 @@ def named(kind_of: KindOf, extra: Iterable[str] = ()) -> Finder:
     """The values behind the names for which `kind_of` knows a kind: one of `extra`, or with a stem of a secret's."""
     # A key without an owner before it is none.
     words = dict.fromkeys(names.STEMS, _REST) | {"key": rf"(?<=[a-z0-9_.-]key){_REST}"}
-    words |= dict.fromkeys(map(str.lower, extra), _REST)
-    hint = re.compile(any_of(words).encode("ascii", "replace"))
+    words |= {lowered(name).decode(): _REST for name in extra}
+    hint = re.compile(any_of(words).encode())
 
     @functools.lru_cache(maxsize=4096)
     def may_end(rest: str) -> bool:
@@ -180,5 +180,5 @@ def unfinished(kind_of: KindOf) -> Finder:
 def hints(rules: Iterable[Rule], extra: Iterable[str]) -> Finder:
     """The words that stand with secrets: in a text that goes on, a secret may follow."""
     words = (*names.STEMS, *extra, *(keyword for rule in (*RULES, *rules) for keyword in rule.keywords))
-    pattern = re.compile(any_of(dict.fromkeys(map(str.lower, words), "")).encode("ascii", "replace"))
+    pattern = re.compile(any_of({lowered(word).decode(): "" for word in words}).encode())
     return lambda text: (Span(m.start(), *m.span(), "") for m in pattern.finditer(lowered(text)))

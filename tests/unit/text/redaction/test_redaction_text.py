@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret, secrets_in
+from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import examples
 from tests.contract.text.redaction.kinds_support import ALL
@@ -176,6 +177,19 @@ def test_argv() -> None:
         *("--password=[redacted:password]", "--verbose", "-c", "curl -H 'X-Api-Key: [redacted:api-key]'"),
         *("--hub", "$HF_TOKEN", "--token", "--topk", "2"),
     )
+
+
+def test_rules_and_names_of_a_project() -> None:
+    rules = (
+        Rule("acme", "acme_[a-z0-9]{12,}", ("ACME_",)),
+        Rule("line", r"zz\s[0-9]{4}$"),
+        Rule("clef", "cl\u00e9[0-9]+", ("Cl\u00e9",)),
+    )
+    safe = Redactor(extra_names=("KEY", "cl\u00e9.pin"), extra_rules=rules)
+    assert safe.text("Acme_0123456789ab acme_0123456789ab") == "Acme_0123456789ab [redacted:acme]"
+    assert safe.text("a zz 1234\nb zz 12345\nzz 9999") == "a [redacted:line]\nb zz 12345\n[redacted:line]"
+    assert safe.text("un cl\u00e9123") == "un [redacted:clef]"
+    assert safe.text("x KEY=abc MONKEY=abc") == "x KEY=$KEY MONKEY=abc"
 
 
 def test_a_secret_in_a_command_line_is_not_named_after_itself() -> None:
