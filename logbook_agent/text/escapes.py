@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-# Nothing in a sequence but its end is an escape, so each is read once.
+# Nothing in a sequence but its end is an escape, so each is read once; and none goes beyond its line.
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, links
-    r"|[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
+    r"|\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # OSC: titles, links
+    r"|[PX^_][^\x1b\n]*\x1b\\"  # DCS, SOS, PM, APC
     r"|[ -/]+[0-~]"  # character sets
     r"|[0-~])"
     r"|\x9b[0-?]*[ -/]*[@-~]"
@@ -26,6 +26,15 @@ _IN_LINE = _SHOWN | {10: "\\x0a"} | {c: f"\\u{c:04x}" for c in (0x2028, 0x2029, 
 def without_escapes(text: str) -> str:
     """The text without escape sequences; itself where it has none. Of a string without an end only its opening goes."""
     return _ESCAPE.sub("", text) if "\x1b" in text or "\x9b" in text else text
+
+
+def with_places(text: str) -> tuple[str, list[int]]:
+    """The text without escape sequences, and the place of each of its characters in the text."""
+    at, places = 0, list[int]()
+    for m in _ESCAPE.finditer(text):
+        places += range(at, m.start())
+        at = m.end()
+    return _ESCAPE.sub("", text), [*places, *range(at, len(text))]
 
 
 def visible(text: str, *, in_line: bool = False) -> str:

@@ -16,7 +16,7 @@ from logbook_agent.running.launch.process import Stream
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.escapes import visible, without_escapes
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.values import ValueStream
+from logbook_agent.text.redaction.stream import StreamRedactor
 
 MAX_LOG_BYTES = 256 * 1024 * 1024
 TAIL_LINES = 40
@@ -48,7 +48,12 @@ class OutputLog:
         max_bytes: int = MAX_LOG_BYTES,
     ) -> None:
         self._file, self._redact = _LogFile(path, files, max_bytes), redactor.text
-        self._streams: dict[Stream, ValueStream] = {"stdout": ValueStream(redactor), "stderr": ValueStream(redactor)}
+        # What only a pattern finds is taken out when the run is taken in.
+        values = dataclasses.replace(redactor, by_value=True)
+        self._streams: dict[Stream, StreamRedactor] = {
+            "stdout": StreamRedactor(values),
+            "stderr": StreamRedactor(values),
+        }
         self._lines = 0
         self._open_line: dict[Stream, bool] = {"stdout": False, "stderr": False}
         # The stream whose line stands open at the end of the log.

@@ -3,8 +3,9 @@
 names     which names hold secrets, and which values under one are no secret
 secrets   the values of secret-named variables, and the forms in which programs print them
 shapes    what secrets look like: one table of prefixes, one of patterns
-finders   the five finders: places of secrets in one line
-lines     lines one after another: a key or a value may go on in the next
+spans     places in a text, and what stands there instead
+finders   places of known values, keys, patterns, addresses and private keys
+named     places of values behind a name
 redactor  texts and argument vectors
 plain     data of dicts and lists; entries, headers and runs
 stream    a byte stream of any size, in bounded memory

@@ -87,6 +87,7 @@ def is_secret_name(name: str) -> bool:
     return secret_kind(name) is not None
 
 
+@functools.lru_cache(maxsize=4096)
 def ends_secret(name: str) -> bool:
     """Whether the end of the name makes it a secret's: `db_password` and `api_key`, not `token_mixer`."""
     *_, before, last = ["", "", *(w for w in _BREAK.split(_HUMP.sub("_", name)) if w)]
@@ -121,22 +122,21 @@ def looks_random(kind: str, value: str) -> bool:
 
 def is_secret_value(name: str, kind: str, value: str) -> bool:
     """Whether a value under a secret-looking name is worth hiding: no reference, switch, quantity, count or path."""
-    if is_reference(value) or value.lower() in _SWITCHES or value.startswith(_NO_SECRET):
+    is_number = _NUMERIC.fullmatch(value) is not None
+    if (is_number and kind in ("token", "auth")) or value.lower() in _SWITCHES or value.startswith(_NO_SECRET):
+        return False
+    if is_reference(value) or _QUANTITY.fullmatch(value) is not None:
         return False
     own, plain = name.upper().replace("-", "_"), value.upper().replace("-", "_")
     attribute = _ATTRIBUTE.fullmatch(value)
     if own == plain or own.endswith("_" + plain) or (attribute is not None and is_secret_name(attribute[1])):
         return False
-    if _QUANTITY.fullmatch(value) is not None:
-        return False
     is_end = ends_secret(name) and not name[-1:].isdigit()
     if is_secret_name(name) and (not is_end or own.endswith("PAT")) and not _looks_like(name, kind, value):
         return False
-    if _NUMERIC.fullmatch(value) is not None and (kind in ("token", "auth") or not is_end):
-        return False
     if _PATH.fullmatch(value) is not None and (own.endswith("PWD") or kind in ("auth", "credential")):
         return False
-    return kind not in ("auth", "credential") or len(value) >= 8
+    return not (is_number and not is_end) and (kind not in ("auth", "credential") or len(value) >= 8)
 
 
 def _looks_like(name: str, kind: str, value: str) -> bool:

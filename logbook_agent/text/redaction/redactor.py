@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.text.escapes import without_escapes
-from logbook_agent.text.redaction import finders
-from logbook_agent.text.redaction.finders import NAME, NAMES, PART, Finder, Span, edited
-from logbook_agent.text.redaction.lines import Lines
-from logbook_agent.text.redaction.names import STEMS, VARIABLE, is_secret_value, mark, secret_kind
+from logbook_agent.text.escapes import with_places, without_escapes
+from logbook_agent.text.redaction import finders, named
+from logbook_agent.text.redaction.names import VARIABLE, is_secret_value, secret_kind
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret, forms_of, is_looked_for
-from logbook_agent.text.redaction.shapes import KEY_BEGINS, KEY_ENDS, RULES, Rule
+from logbook_agent.text.redaction.shapes import KEY_BEGINS, Rule
+from logbook_agent.text.redaction.spans import PART, Finder, Span, edited, joined
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
-_ASSIGNMENT = re.compile(rf"(?P<head>(?:--?)?(?P<name>{NAME})=)(?P<value>.*)", re.ASCII | re.DOTALL)
-# `sh -c`, `bash -lc`: what follows is a script, not one value.
-_SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MOST_PASSES = 6
-_SHORT = 256
+_SHORT, _LONG = 256, re.compile("[A-Za-z0-9]{20}")
 # Words in UTF-16, whichever byte comes first.
 _WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 
@@ -38,11 +35,13 @@ class Redactor:
     secrets: tuple[Secret, ...] = ()
     extra_names: tuple[str, ...] = ()
     extra_rules: tuple[Rule, ...] = ()
+    # Only known values are looked for.
+    by_value: bool = False
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
         """The same redactor with further known secrets; itself where there are none."""
         new = tuple(secret for secret in dict.fromkeys(more) if secret not in self.secrets)
-        return Redactor((*self.secrets, *new), self.extra_names, self.extra_rules) if new else self
+        return dataclasses.replace(self, secrets=(*self.secrets, *new)) if new else self
 
     @property
     def settings_key(self) -> str:
@@ -64,55 +63,16 @@ class Redactor:
         return frozenset({*self.extra_names, *(s.name for s in self.secrets if s.kind is None)})
 
     @functools.cached_property
-    def _rules(self) -> tuple[tuple[str, Finder], ...]:
-        """The patterns with the keywords that they need; those without a keyword are tried on every line."""
-        found = ((rule, finders.pattern(rule)) for rule in (*RULES, *self.extra_rules))
-        return tuple((keyword.lower(), find) for rule, find in found for keyword in rule.keywords or ("",))
-
-    @functools.cached_property
-    def _open(self) -> tuple[Finder, ...]:
-        return tuple(find for keyword, find in self._rules if not keyword)
-
-    def _any_of(self, *words: str) -> re.Pattern[str]:
-        """In small letters: any of these, or what every line has that a rule with keywords matches, an address or an
-        escape."""
-        keywords = (keyword for keyword, _ in self._rules if keyword)
-        return re.compile(finders.any_of(sorted({"@", "\x1b", "\x9b", *keywords, *words})))
-
-    @functools.cached_property
-    def _words(self) -> re.Pattern[str]:
-        """`_any_of` these, or what every line has in which a value stands behind a name."""
-        return self._any_of(*STEMS, *(name.lower() for name in self._names))
-
-    @functools.cached_property
-    def _other_words(self) -> re.Pattern[str]:
-        return self._any_of()
-
-    def next_line(self, low: str, at: int) -> int | None:
-        """Where the next line of a text in small letters begins, at `at` or behind it, that has a word which stands
-        with secrets. A secret without such a word is one of those that `has_bare` finds."""
-        m = self._words.search(low, at)
-        return None if m is None else max(at, low.rfind("\n", at, m.start()) + 1)
-
-    def names_secret(self, line: str) -> bool:
-        """Whether a line that `next_line` stops at has the name of a secret, and not only a part of one, or another
-        word."""
-        is_named = any(map(self.kind_of, NAMES.findall(line)))
-        return is_named or self._other_words.search(line.lower()) is not None
-
-    def has_bare(self, text: str) -> bool:
-        """Whether a text of many lines holds a secret that is known without any other word: by its value, by its
-        prefix, or by a rule without keywords."""
-        finds = (find(text) for find in (*self._open, finders.keys))
-        return any(form in text for form in self.forms) or any(True for find in finds for _ in find)
-
-    @functools.cached_property
-    def _known(self) -> Finder:
-        return finders.known(self.forms)
-
-    @functools.cached_property
-    def _named(self) -> Finder:
-        return finders.named(self.kind_of if self._names else secret_kind)
+    def _finders(self) -> tuple[Finder, Finder, Finder]:
+        """For secrets, for what the end of a text leaves open, and for words that stand with secrets."""
+        known = finders.known(self.forms)
+        if self.by_value:
+            return known, _nothing, _nothing
+        kind_of = self.kind_of if self._names else secret_kind
+        patterns, behind = finders.patterns(self.extra_rules), named.named(kind_of, self._names)
+        found = (known, patterns, finders.keys, finders.credentials, finders.key_blocks, behind)
+        hints = named.hints(self.extra_rules, self._names)
+        return lambda text: (span for find in found for span in find(text)), named.unfinished(kind_of), hints
 
     def kind_of(self, name: str) -> str | None:
         """`password`, `token` ... for a name that holds secrets, else None."""
@@ -123,93 +83,68 @@ class Redactor:
         return self._short(text) if len(text) <= _SHORT else self._whole(text)
 
     def _whole(self, text: str) -> str:
-        return "\n".join(Lines(self).lines(text))
+        for _ in range(_MOST_PASSES):
+            if not (spans := self.spans(text)):
+                break
+            text = edited(text, spans)
+        return text
 
     @functools.cached_property
     def _short(self) -> Callable[[str], str]:
         """Records repeat most of their short texts: names, hosts, words of commands."""
         return functools.lru_cache(maxsize=2**15)(self._whole)
 
-    @functools.cached_property
-    def harmless(self) -> set[object]:
-        """What `redacted` has found nothing in: records repeat most of their keys and values, too."""
-        return set()
-
-    def line(self, text: str) -> str:
-        """One line without secrets, apart from a key block that goes on in the next."""
-        done = self._settled(text)
-        plain = without_escapes(done)
-        # Colours may stand between a name and its value. Where they hid something, the line goes without them.
-        return done if plain == done or (bare := self._settled(plain)) == plain else bare
-
-    def _settled(self, text: str) -> str:
-        for _ in range(_MOST_PASSES):
-            spans = self.spans(text)
-            if not spans:
-                break
-            text = edited(text, spans)
-        return text
-
     def spans(self, text: str) -> list[Span]:
-        """Where secrets stand in one line."""
-        low, found = text.lower().replace(PART, " "), [*self._known(text)]
-        by_rule = dict.fromkeys(find for word, find in self._rules if word in low)
-        for find in (*by_rule, finders.keys, finders.credentials, self._named):
-            found += find(text)
-        if found and "[redacted:" in text:
-            # What stands for a secret is none: a rule that matches there would go on for ever.
-            marks = [m.span() for m in _MARK.finditer(text)]
-            found = [s for s in found if not any(a <= s.start and s.end <= b for a, b in marks)]
-        return found
+        """Where secrets stand in a text."""
+        found = list(_seen(self._finders[0], text))
+        # What stands for a secret is none: a rule that matches there would go on for ever.
+        return [s for s in found if not _is_mark(text, s)] if found and "[redacted:" in text else found
+
+    def unfinished(self, text: str) -> int:
+        """Where that begins of which the lines that follow may show that it is a secret; else the length of the
+        text."""
+        return min((span.begin for span in _seen(self._finders[1], text)), default=len(text))
+
+    def may_hold(self, text: str) -> bool:
+        """Whether the beginning of a line holds a secret, or a word that stands with secrets."""
+        return any(True for find in (self._finders[2], self._finders[0]) for _ in _seen(find, text))
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. A word after a flag such as `--token` is its value, and so is all that follows `NAME=`
         in a word."""
-        return self._argv(argv)[0]
+        return tuple(self.text(joined(argv)).split(PART)[len(argv) > 1 :]) if argv else ()
 
     def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
         """The values that `argv` hides, as known secrets: a value given to a flag may be printed bare later."""
-        return self._argv(argv)[1]
-
-    def _argv(self, argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Secret, ...]]:
-        words, found = list(argv), []
-        for i, word in enumerate(argv):
-            is_script = len(argv) == 1 or (i > 0 and _SHELL_FLAG.fullmatch(argv[i - 1]) is not None)
-            m = _ASSIGNMENT.fullmatch(word) if not is_script else None
-            kind = self.kind_of(m["name"]) if m is not None else None
-            if m is not None and kind is not None and is_secret_value(m["name"], kind, m["value"]):
-                is_variable = m["head"][0] != "-" and VARIABLE.fullmatch(m["name"])
-                secret = Secret(name=m["name"], value=m["value"], kind=None if is_variable else kind)
-                words[i] = self.line(m["head"]) + secret.shown
-                found.append(secret)
-        # Together, since a shell may have split what shows the secret: `wandb login X`, a key block.
-        joined = PART.join(words)
-        safe = self.text(joined)
-        if safe != joined:
-            found += self.found(joined)
-        known = {secret.value: secret for secret in found if is_looked_for(secret.value)}
-        return tuple(safe.split(PART)), tuple(known.values())
-
-    def found(self, text: str) -> list[Secret]:
-        """The secrets that a text without it would hide."""
-        spans = ((line, span) for line in text.split("\n") for span in self.spans(line))
-        found = [
-            Secret(name=span.variable or "SECRET", value=part, kind=None if span.variable else span.kind)
-            for line, span in spans
-            for part in line[span.start : span.end].split(PART)
-            if KEY_BEGINS.search(part) is None
-        ]
-        blocks = (m[0] for m in re.finditer(rf"(?s)(?:{KEY_BEGINS.pattern}).*?(?:{KEY_ENDS.pattern}|\Z)", text))
-        lines = (line.strip() for block in blocks for line in re.split(rf"\n|\\n|{PART}", block))
-        whole = [line for line in lines if len(line) >= 2 * MIN_LENGTH and "-----" not in line]
-        return found + [Secret(name="SECRET", value=line, kind="private-key") for line in whole]
+        found = {secret.value: secret for secret in self.found(joined(argv)) if is_looked_for(secret.value)}
+        return tuple(found.values())
 
     def named(self, name: str, value: str) -> str:
         """A value that stands under a name."""
-        kind = self.kind_of(name)
-        if kind is not None and ((name in self._names and value) or is_secret_value(name, kind, value)):
-            return f"${name}" if VARIABLE.fullmatch(name) or name in self._names else mark(kind)
-        return self.text(value)
+        secret = self._under(name, value)
+        return self.text(value) if secret is None else secret.shown
+
+    def found(self, text: str, name: str = "") -> list[Secret]:
+        """The secrets that a text without it would hide, where it stands under a name."""
+        if (secret := self._under(name, text)) is not None:
+            return [secret]
+        found = []
+        for span in self.spans(text):
+            hidden = without_escapes(text[span.start : span.end])
+            parts = hidden.split(PART)
+            if span.kind == "private-key":
+                lines = map(str.strip, re.split(rf"\n|\\n|{PART}", hidden))
+                parts = [line for line in lines if len(line) >= 2 * MIN_LENGTH and "-----" not in line]
+            kind = None if span.variable else span.kind
+            found += [Secret(name=span.variable or "SECRET", value=part, kind=kind) for part in parts]
+        return found
+
+    def _under(self, name: str, value: str) -> Secret | None:
+        """The value as a secret, where its name says that it is one."""
+        kind, is_own = self.kind_of(name), name in self._names
+        if kind is None or not ((is_own and value) or is_secret_value(name, kind, value)):
+            return None
+        return Secret(name=name, value=value, kind=None if is_own or VARIABLE.fullmatch(name) else kind)
 
     def in_binary(self, data: bytes) -> bool:
         """Whether data that is no text holds a known secret, a private key or a key with a long random part, also as
@@ -218,9 +153,30 @@ class Redactor:
         if any(needle in look for needle in self.needles for look in looks):
             return True
         texts = [look.decode("latin-1") for look in looks]
-        keys = (m["key"] for text in texts for m in finders.KEY.finditer(text))
-        is_long = any(len(piece) >= 20 for key in keys for piece in re.findall("[A-Za-z0-9]+", key))
+        keys = ((text, span) for text in texts for span in finders.keys(text))
+        is_long = any(_LONG.search(text, span.start, span.end) is not None for text, span in keys)
         return is_long or any(KEY_BEGINS.search(text) is not None for text in texts)
+
+
+def _nothing(_: str) -> tuple[Span, ...]:
+    return ()
+
+
+def _seen(find: Finder, text: str) -> Iterator[Span]:
+    """What is found in the text as it is, and as a terminal shows it: colours may stand between name and value."""
+    yield from find(text)
+    if "\x1b" in text or "\x9b" in text:
+        plain, places = with_places(text)
+        for span in find(plain):
+            begin, start, last = (places[at] for at in (span.begin, span.start, span.end - 1))
+            yield span._replace(begin=begin, start=start, end=last + 1)
+
+
+def _is_mark(text: str, span: Span) -> bool:
+    """Whether a place is within what stands for a secret."""
+    at = text.rfind("[redacted:", max(0, span.start - 80), span.start + 10)
+    m = _MARK.match(text, at) if at >= 0 else None
+    return m is not None and span.end <= m.end()
 
 
 @functools.cache

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from logbook_agent.text.redaction.lines import Lines
 from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
@@ -23,13 +23,9 @@ REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def changed(text: str) -> list[tuple[str, str | None]]:
-    """Lines that the stream would change, as it sees them: with what the line before tells."""
-    redactor, found = Lines(PLAIN), []
-    for line in text.split("\n"):
-        done = redactor.line(line)
-        if done != line:
-            found.append((line, done))
-    return found
+    """Lines that are changed, with what became of them."""
+    before, after = text.split("\n"), PLAIN.text(text).split("\n")
+    return [(line, done) for line, done in zip_longest(before, after, fillvalue="") if done != line]
 
 
 def test_lines_of_benchmarks() -> None:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction.lines import Lines
 from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret, secrets_in
+from logbook_agent.text.redaction.shapes import Rule
+from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import examples
 from tests.contract.text.redaction.kinds_support import ALL
 
@@ -85,7 +86,7 @@ KEY = "-----BEGIN RSA PRI" + "VATE KEY-----\nMIIEpAIBAAKCAQEA0\nabcd+/efgh==\n--
 
 def test_key_blocks() -> None:
     assert PLAIN.text(f"a\n{KEY}\nb") == "a\n[redacted:private-key]\nb"
-    assert PLAIN.text(f"x: '{KEY}', more") == "x: '[redacted:private-key]\n', more"
+    assert PLAIN.text(f"x: '{KEY}', more") == "x: '[redacted:private-key]', more"
     one_line = '{"k": "' + KEY.replace("\n", "\\n") + '"}'
     assert PLAIN.text(one_line) == '{"k": "[redacted:private-key]"}'
     headed = KEY.replace("MIIE", "Proc-Type: 4,ENCRYPTED\n\nMIIE")
@@ -178,6 +179,19 @@ def test_argv() -> None:
     )
 
 
+def test_rules_and_names_of_a_project() -> None:
+    rules = (
+        Rule("acme", "acme_[a-z0-9]{12,}", ("ACME_",)),
+        Rule("line", r"zz\s[0-9]{4}$"),
+        Rule("clef", "cl\u00e9[0-9]+", ("Cl\u00e9",)),
+    )
+    safe = Redactor(extra_names=("KEY", "cl\u00e9.pin"), extra_rules=rules)
+    assert safe.text("Acme_0123456789ab acme_0123456789ab") == "Acme_0123456789ab [redacted:acme]"
+    assert safe.text("a zz 1234\nb zz 12345\nzz 9999") == "a [redacted:line]\nb zz 12345\n[redacted:line]"
+    assert safe.text("un cl\u00e9123") == "un [redacted:clef]"
+    assert safe.text("x KEY=abc MONKEY=abc") == "x KEY=$KEY MONKEY=abc"
+
+
 def test_a_secret_in_a_command_line_is_not_named_after_itself() -> None:
     bare = "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZ012345"
     for argv in ([bare], ["bash", "r.sh", bare], [f"{bare}=5"], ["--flag-less", "x", bare]):
@@ -207,10 +221,10 @@ def test_twice_is_once(text: str) -> None:
 
 @examples(300)
 @given(TEXTS)
-def test_lines_that_are_passed_by_hold_nothing(text: str) -> None:
-    one_by_one = Lines(SAFE)
-    done = [one_by_one.line(line) for line in text.split("\n")]
-    assert SAFE.text(text) == "\n".join(line for line in done if line is not None)
+def test_lines_one_by_one_hold_what_the_text_holds(text: str) -> None:
+    stream = StreamRedactor(SAFE)
+    done = [stream.feed(f"{line}\n".encode()) for line in text.split("\n")]
+    assert b"".join([*done, stream.finish()]).decode() == SAFE.text(f"{text}\n")
 
 
 HOSTILE = [
@@ -222,6 +236,9 @@ HOSTILE = [
     "token='\\'",
     "Bearer ",
     '" == password',
+    "token,",
+    "token: x ",
+    "gh" + "p_",
 ]
 
 
