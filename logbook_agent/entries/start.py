@@ -27,7 +27,7 @@ from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, parse_values
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import check_citations
-from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.pages.templates import templates_of
 from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create, prefix_of

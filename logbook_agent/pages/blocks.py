@@ -23,7 +23,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import known, with_unit
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
-from logbook_agent.pages.templating.templates import Templates, templates_of
+from logbook_agent.pages.templates import Templates, templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md

@@ -18,7 +18,7 @@ from logbook_agent.model.record import GOING, digest
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import mark_due, plots_of
-from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.pages.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import is_in_index
 from logbook_agent.store.user_config import made_folder

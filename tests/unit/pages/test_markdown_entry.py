@@ -17,7 +17,7 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Exit, Measurement, Output, Row, Run, noted
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.pages.templates import Templates
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.marked import Block, build, written
 from logbook_agent.text.marked import parse as parse_view

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.sandbox import TemplateLimits
-from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.pages.sandbox import TemplateLimits
+from logbook_agent.pages.templates import Templates
 
 pytestmark = pytest.mark.slow
 
