@@ -26,7 +26,7 @@ from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Hea
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, parse_values
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.cited import check_citations
+from logbook_agent.pages.embedded import check_citations
 from logbook_agent.pages.templates import templates_of
 from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book

@@ -86,7 +86,7 @@ class Blocks:
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
         """The sections of an entry, before a template lays them out."""
-        said = said_of(record, self._header.metrics, self.table)
+        said = said_of(record, self._header.metrics, self.table) if record.runs else None
         files = artifacts_text(self._header.topic, record)
         return sections(record, said, later=later, answer=answer, plots=plots, artifacts=files)
 

@@ -15,7 +15,7 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, Entry, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.pages.plotted import plot_path
+from logbook_agent.pages.embedded import plot_path
 from logbook_agent.pages.views import changing
 from logbook_agent.report.figures.catalogue import figures
 from logbook_agent.report.figures.figure import Figure

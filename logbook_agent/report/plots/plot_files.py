@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.plotted import plot_path
+from logbook_agent.pages.embedded import plot_path
 from logbook_agent.report.figures.catalogue import figures, named, own_figures
 from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.figures.svg import OURS, svg
