@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.entries.drafts import Prose, create_entry, draft_entry, edited_fields, with_relations
+from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.findings.comparison.words import sentence

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Invocation
 from logbook_agent.model.entry import PlannedCommand

@@ -15,7 +15,7 @@ from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.campaign.sweep_progress import Best, Progress, Tally, deciding
 from logbook_agent.campaign.sweep_request import SweepRequest
-from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
+from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer

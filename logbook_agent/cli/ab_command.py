@@ -16,7 +16,7 @@ from logbook_agent.cli.displays import series_display
 from logbook_agent.cli.options import DETACH, FREE, GATE, METRICS, Common, Words, duration, minimum_effect_of
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ON, How
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import exclusive
 

@@ -15,7 +15,7 @@ from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display
 from logbook_agent.cli.options import DETACH, Common, Words, duration, typed_pairs
 from logbook_agent.cli.output import LineDisplay, say
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.findings.case_repeats import Noise, noise_lines
 from logbook_agent.model.codec import encode
 from logbook_agent.model.gates import WITHHELD

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.entries.judging import checked_gates, with_gates
+from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry
 from logbook_agent.entries.stated import check_distinct, parse_axis, parse_link, parse_metric, parse_template
 from logbook_agent.model.entry import DECISION, Entry
 from logbook_agent.model.errors import UsageError

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from logbook_agent.entries.drafts import checked_label
+from logbook_agent.entries.new_entry import checked_label
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.imports.document import Document, Quoted, ReportedEntry, SourceSpan, lines_of
 from logbook_agent.imports.formats import document_of, is_newest_first
