@@ -30,7 +30,7 @@ from logbook_agent.issue.api import sync
 from logbook_agent.model.comparison import Design, drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
-from logbook_agent.store.user_config import places_of
+from logbook_agent.store.places import places_of
 from tests.stored import at, number_of
 
 __all__ = [

@@ -18,7 +18,7 @@ from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import Command, own_benchmark, prepare
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.names import is_secret_name

@@ -28,7 +28,7 @@ from logbook_agent.model.run import Failure, Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.running.order import check_budget
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import SWEEP_CSV
+from logbook_agent.store.names import SWEEP_CSV
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import counted

@@ -27,7 +27,7 @@ from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import branch_of, repository_of
+from logbook_agent.store.places import branch_of, repository_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.markdown import one_line
 

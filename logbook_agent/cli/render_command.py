@@ -8,7 +8,7 @@ from logbook_agent.cli.declared import flag
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import say
 from logbook_agent.pages.views import render, view_problem
-from logbook_agent.store.root import ignore_view_in
+from logbook_agent.store.new_book import ignore_view_in
 from logbook_agent.store.workspace import naming
 from logbook_agent.text.phrases import counted
 

@@ -38,7 +38,7 @@ from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.programs import run_program
 from logbook_agent.running.worker.work import Work, read_work, unsealed, write_work
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import known

@@ -10,7 +10,7 @@ from logbook_agent.doctor.survey import DOCTOR_FIX, OLD_S, Survey, age_s
 from logbook_agent.model.entry import id_number
 from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.git_calls import in_head
-from logbook_agent.store.layout import CODE, LOG, SWEEP_CSV
+from logbook_agent.store.names import CODE, LOG, SWEEP_CSV
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.phrases import listed

@@ -30,8 +30,8 @@ from logbook_agent.pages.embedded import check_citations
 from logbook_agent.pages.templates import templates_of
 from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
-from logbook_agent.store.root import create, prefix_of
-from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.store.new_book import create
+from logbook_agent.store.workspace import Workspace, naming, prefix_of
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.times import zone_called
 

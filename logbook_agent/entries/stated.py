@@ -27,8 +27,8 @@ from logbook_agent.model.header import (
 )
 from logbook_agent.model.units import UNITS, Direction, known
 from logbook_agent.model.values import as_written, parse_values
-from logbook_agent.store.layout import manual
 from logbook_agent.store.parse import parse_yaml
+from logbook_agent.store.places import manual
 from logbook_agent.text.lists import parse_list
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.near import nearest

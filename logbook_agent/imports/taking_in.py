@@ -24,8 +24,7 @@ from logbook_agent.model.header import HeaderParts
 from logbook_agent.model.run import Env, Exit, Run, noted, withheld
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.root import prefix_of
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, prefix_of
 from logbook_agent.text.markdown import clean, cut_line
 from logbook_agent.text.shell_words import shell_syntax, split_env_words
 

@@ -17,9 +17,8 @@ from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.pages.views import parse
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
-from logbook_agent.store.layout import ARTIFACTS
-from logbook_agent.store.names import EntryNames
-from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.names import ARTIFACTS, EntryNames
+from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

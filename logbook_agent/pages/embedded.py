@@ -15,7 +15,7 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import PLOTS
+from logbook_agent.store.names import PLOTS
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 

@@ -25,7 +25,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templates import SUFFIX, environment, problem
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import builtin_folder, manual
+from logbook_agent.store.places import builtin_folder, manual
 from logbook_agent.text import markdown as md
 
 _MOST_BYTES = 2**20

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import builtin_folder
-from logbook_agent.store.user_config import user_folder
+from logbook_agent.store.places import builtin_folder, user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.redaction.redactor import by_shape

@@ -33,8 +33,7 @@ from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.embedded import mark_due, plots_of, with_numbers
 from logbook_agent.pages.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import is_in_index
-from logbook_agent.store.user_config import made_folder
+from logbook_agent.store.places import is_in_index, made_folder
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.phrases import listed
 

@@ -18,10 +18,8 @@ from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, r
 from logbook_agent.store import records
 from logbook_agent.store.book_spools import BookSpools
 from logbook_agent.store.cache import KeptSummaries, Stamp, stamp_of
-from logbook_agent.store.claims import Claims
-from logbook_agent.store.ids import Reservations, reservations_of
-from logbook_agent.store.layout import HEADER, VIEW_BYTES
-from logbook_agent.store.names import new_uid
+from logbook_agent.store.names import HEADER, VIEW_BYTES, new_uid
+from logbook_agent.store.reservations import Claims, Reservations, reservations_of
 from logbook_agent.text.redaction.plain import clean_record
 
 if TYPE_CHECKING:

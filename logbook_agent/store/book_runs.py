@@ -15,9 +15,8 @@ from logbook_agent.model.run_numbers import typed_run
 from logbook_agent.store import records
 from logbook_agent.store.cache import Cache
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import CODE
-from logbook_agent.store.names import EntryNames, new_uid, run_names
-from logbook_agent.store.user_config import NO_PLACES, UserPlaces
+from logbook_agent.store.names import CODE, EntryNames, new_uid, run_names
+from logbook_agent.store.places import NO_PLACES, UserPlaces
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape

@@ -16,8 +16,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.worker_report import Stage
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import LOG, SETTINGS_BYTES
-from logbook_agent.store.names import marker_name, run_of_marker
+from logbook_agent.store.names import LOG, SETTINGS_BYTES, marker_name, run_of_marker
 from logbook_agent.store.processes import this_host
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.names import PROSE_BYTES
 from logbook_agent.store.opening import (
     content,
     mode_of,

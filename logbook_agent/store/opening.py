@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.names import PROSE_BYTES
 
 _KINDS = {
     stat.S_IFDIR: "a folder",

@@ -21,8 +21,7 @@ from logbook_agent.model.run_numbers import UID, run_number
 from logbook_agent.model.values import as_written
 from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
-from logbook_agent.store.names import renamed
+from logbook_agent.store.names import PROSE_BYTES, RUN_BYTES, renamed
 from logbook_agent.store.parse import dump_yaml, line_of, parse_json, parse_yaml, place_of
 
 if TYPE_CHECKING:

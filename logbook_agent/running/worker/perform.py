@@ -31,7 +31,7 @@ from logbook_agent.running.results.result_lines import split_line
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import CODE, LOG
+from logbook_agent.store.names import CODE, LOG
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
 from logbook_agent.store.spool import RESULT
 from logbook_agent.text.commands.hosts import several_hosts
