@@ -23,11 +23,11 @@ from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templates import SUFFIX, environment, problem
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.places import builtin_folder, manual
+from logbook_agent.store.places import builtin_folder
 from logbook_agent.text import markdown as md
 
+_SUFFIX = ".j2"
 _MOST_BYTES = 2**20
 # The most bits of a product or power of whole numbers.
 _MOST_BITS = 10_000
@@ -51,15 +51,17 @@ class _OverLimit(BaseException):
 
 
 class Sandbox:
-    """Renders templates of a folder."""
+    """Renders templates of a folder. `make`: an environment of a class and a loader."""
 
-    def __init__(self, folder: Path, limits: TemplateLimits) -> None:
+    def __init__(
+        self, folder: Path, limits: TemplateLimits, make: Callable[[type[_Bounded], _Files], jinja2.Environment]
+    ) -> None:
         self._folder, self._limits = folder, limits
         self._left_s = limits.spare_s
-        self._made = environment(_Bounded, _Files(folder))
+        self._made = make(_Bounded, _Files(folder))
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
-        """The text of a template. Raises StoreError for a template that is wrong, or takes more than the limits."""
+        """The text of a template. Raises StoreError for one that takes more than the limits."""
         limits = self._limits
         began_s = time.thread_time()
         try:
@@ -75,15 +77,6 @@ class Sandbox:
                 f" for a document, and {limits.spare_s:g} s for all of a command",
                 hint="look for a loop or a very long text in it, or remove it for the built-in template",
             ) from None
-        except StoreError:
-            raise
-        except Exception as error:
-            at_fault, message, line = problem(error, name)
-            raise StoreError(
-                f"template {at_fault}{f', line {line}' if line else ''}: {message[:1000]}",
-                cause=f"the project's own template in {self._folder} is not valid",
-                hint=f"{manual('reference/templates.md')} lists the names a template may use",
-            ) from error
         finally:
             self._left_s += limits.mean_s - (time.thread_time() - began_s)
 
@@ -155,8 +148,8 @@ class _Files(jinja2.BaseLoader):
             real = Path(os.path.realpath(folder / name))
             if not real.is_relative_to(folder):
                 raise self._refused(template, "is a link that points outside the template folder")
-            if real.suffix != SUFFIX:
-                raise self._refused(template, f"points to {real.name}, which is not called *{SUFFIX}")
+            if real.suffix != _SUFFIX:
+                raise self._refused(template, f"points to {real.name}, which is not called *{_SUFFIX}")
             try:
                 return Folder(folder).text(real, limit=_MOST_BYTES), str(real), None
             except StoreError as error:
@@ -166,6 +159,6 @@ class _Files(jinja2.BaseLoader):
     def _refused(self, name: str, why: str) -> StoreError:
         return StoreError(
             f"template {name} {why}",
-            cause=f"templates are regular UTF-8 files called *{SUFFIX} in {self._folders[0]}, of at most 1 MiB",
+            cause=f"templates are regular UTF-8 files called *{_SUFFIX} in {self._folders[0]}, of at most 1 MiB",
             hint="put such a file in its place, or remove it for the built-in template",
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.places import builtin_folder, user_folder
+from logbook_agent.store.places import builtin_folder, manual, user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.redaction.redactor import by_shape
@@ -122,18 +122,23 @@ class Templates:
         return self.redact(self._rendered(name, values))
 
     def _rendered(self, name: str, values: Mapping[str, object]) -> str:
-        if self.folder is not None and any(os.path.lexists(self.folder / n) for n in (name, *INCLUDED.get(name, ()))):
-            return self._sandbox.render(name, values)
+        folder = self.folder
+        if folder is not None and not any(os.path.lexists(folder / n) for n in (name, *INCLUDED.get(name, ()))):
+            folder = None
         try:
+            if folder is not None:
+                return self._sandbox.render(name, values)
             return _builtin(builtin_folder("templates"), self._cache).get_template(name).render(values)
+        except StoreError:
+            raise
         except Exception as error:
             at_fault, message, line = problem(error, name)
+            cause, hint = "a built-in template", "this is a bug: please report it"
+            if folder is not None:
+                cause = f"the project's own template in {folder} is not valid"
+                hint = f"{manual('reference/templates.md')} lists the names a template may use"
             where = f", line {line}" if line else ""
-            raise StoreError(
-                f"template {at_fault}{where}: {message}",
-                cause="a built-in template",
-                hint="this is a bug: please report it",
-            ) from error
+            raise StoreError(f"template {at_fault}{where}: {message[:1000]}", cause=cause, hint=hint) from error
 
     def stamps(self) -> list[tuple[str, int, int]]:
         """Path, time of change (ns) and size of every template: other ones, other documents."""
@@ -147,7 +152,7 @@ class Templates:
         from logbook_agent.pages.sandbox import Sandbox, TemplateLimits
 
         assert self.folder is not None  # noqa: S101 - asked for by its own templates alone
-        return Sandbox(self.folder, self._limits or TemplateLimits())
+        return Sandbox(self.folder, self._limits or TemplateLimits(), environment)
 
 
 @functools.cache

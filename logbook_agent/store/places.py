@@ -65,6 +65,11 @@ def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
     return UserPlaces(cache=cache and cache / name, state=Folder(state / name) if state is not None else None)
 
 
+def checkouts_folder(environ: Mapping[str, str]) -> Path:
+    """The folder of all checkouts that are made for a while, which is this user's alone. It need not exist."""
+    return Path(environ.get("TMPDIR") or "/tmp") / f"logbook-checkouts-{os.getuid()}"  # noqa: S108 - nobody else's
+
+
 # -- what comes with this package ----------------------------------------------------------------------
 
 

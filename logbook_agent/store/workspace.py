@@ -46,11 +46,6 @@ def prefix_of(book: Book) -> str | None:
         return None
 
 
-def checkouts_folder(environ: Mapping[str, str]) -> Path:
-    """The folder of all checkouts that are made for a while, which is this user's alone. It need not exist."""
-    return Path(environ.get("TMPDIR") or "/tmp") / f"logbook-checkouts-{os.getuid()}"  # noqa: S108 - nobody else's
-
-
 @dataclass(kw_only=True, eq=False)
 class Workspace:
     """Folder, environment, options and clock of one invocation; `warnings` are told at its end."""
