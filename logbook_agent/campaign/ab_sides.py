@@ -25,8 +25,7 @@ from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import listed
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, listed
 
 _SHOWN = 3
 # Of one length, which is part of what a program meets: its path.

@@ -19,8 +19,7 @@ from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.places import builtin_folder, manual, repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.near import nearest
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import listed, nearest
 from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"

@@ -24,9 +24,9 @@ from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, folder_of, naming
-from logbook_agent.text.commands.title import title_of
+from logbook_agent.text.commands.script import title_of
+from logbook_agent.text.phrases import day
 from logbook_agent.text.shell_words import command_line
-from logbook_agent.text.times import day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

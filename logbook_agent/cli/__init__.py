@@ -25,11 +25,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from logbook_agent.cli.common import Common, take_spaces
-from logbook_agent.cli.declared import everywhere, grouped
+from logbook_agent.cli.options import everywhere, grouped
 from logbook_agent.cli.output import report_error
 from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 
 DAILY = (
     Subcommand("start", "cli.header_commands", "Start a logbook: goal, metrics, baseline, stop criteria, ID prefix."),

@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
-from logbook_agent.cli.declared import number, option, repeated
-from logbook_agent.cli.options import BUDGET, Common, Text, prose, prose_option
+from logbook_agent.cli.options import BUDGET, Common, Text, number, option, prose, prose_option, repeated
 from logbook_agent.cli.output import say
 from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.criteria import (

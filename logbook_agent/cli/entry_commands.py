@@ -6,8 +6,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
 
-from logbook_agent.cli.declared import argument, flag, option, repeated, typed
-from logbook_agent.cli.options import FREE, Common, ScopeOptions, Text, Words, prose, prose_option
+from logbook_agent.cli.options import (
+    FREE,
+    Common,
+    ScopeOptions,
+    Text,
+    Words,
+    argument,
+    flag,
+    option,
+    prose,
+    prose_option,
+    repeated,
+    typed,
+)
 from logbook_agent.cli.output import say
 from logbook_agent.entries.edit import EditRequest, edit
 from logbook_agent.entries.header_change import LISTS, ScopeChange, change_scope

@@ -7,8 +7,7 @@ import sys
 from dataclasses import replace
 
 from logbook_agent.campaign.detached_runs import FollowedLog, chosen_run, last_lines, log_data
-from logbook_agent.cli.declared import argument, flag, number
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, argument, flag, number
 from logbook_agent.cli.output import clean, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
 from logbook_agent.findings.queries import brief_run

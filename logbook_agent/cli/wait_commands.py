@@ -17,8 +17,7 @@ from logbook_agent.campaign.detached_runs import (
     log_data,
     wait,
 )
-from logbook_agent.cli.declared import argument, arguments, flag
-from logbook_agent.cli.options import Common, duration
+from logbook_agent.cli.options import Common, argument, arguments, duration, flag
 from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer

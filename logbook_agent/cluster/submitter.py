@@ -43,10 +43,10 @@ from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Hear
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import known
 from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
+from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.shell_words import split_env_words
-from logbook_agent.text.times import stamp
 
 # A submission without an answer may still be on its way for so long.
 _SETTLE_S = 300.0

@@ -12,7 +12,7 @@ from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.git_calls import in_head
 from logbook_agent.store.names import CODE, LOG, SWEEP_CSV
 from logbook_agent.store.trouble import Trouble
-from logbook_agent.text.commands.title import title_of
+from logbook_agent.text.commands.script import title_of
 from logbook_agent.text.phrases import listed
 
 

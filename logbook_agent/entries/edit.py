@@ -35,9 +35,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
-from logbook_agent.text.near import choice
-from logbook_agent.text.phrases import listed
-from logbook_agent.text.times import day
+from logbook_agent.text.phrases import choice, day, listed
 
 # The label of the reason why an entry is void.
 WITHDRAWN = "Void because"

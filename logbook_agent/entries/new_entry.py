@@ -31,7 +31,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.markdown import clean, cut_line, one_line
-from logbook_agent.text.near import choice
+from logbook_agent.text.phrases import choice
 from logbook_agent.text.shell_words import planned_words, shell_syntax
 
 # The label of the text of a note.

@@ -33,7 +33,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.new_book import create
 from logbook_agent.store.workspace import Workspace, naming, prefix_of
 from logbook_agent.text.markdown import clean
-from logbook_agent.text.times import zone_called
+from logbook_agent.text.phrases import zone_called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
-from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import (
     STEP,
+    Budget,
     CommandTemplate,
     Criterion,
     HeaderParts,
@@ -29,9 +29,9 @@ from logbook_agent.model.units import UNITS, Direction, known
 from logbook_agent.model.values import as_written, parse_values
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.places import manual
-from logbook_agent.text.lists import parse_list
+from logbook_agent.text.axis_values import parse_list
 from logbook_agent.text.markdown import clean
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 
 # A prefix that is derived from a topic gets no further word beyond this length.
 _PREFIX_CHARS = 16

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from logbook_agent.cli.declared import flag, option
-from logbook_agent.cli.options import Common, prose, prose_options
+from logbook_agent.cli.options import Common, flag, option, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.issue.book_sync import SyncResult, sync_after

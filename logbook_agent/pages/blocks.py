@@ -27,8 +27,7 @@ from logbook_agent.pages.templates import Templates, templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import assignments
-from logbook_agent.text.times import minute
+from logbook_agent.text.phrases import assignments, minute
 
 # What a heading may end in behind the title; a title that ends so gets a backslash before the bracket.
 _SUFFIX = re.compile(rf"\((?=(?:confidence:[^()]*|{'|'.join(NAMED_KINDS)})\)$)")

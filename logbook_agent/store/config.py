@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.code_rules import CodeRules
+from logbook_agent.model.code import CodeRules
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import SettingError, StoreError, UsageError
 from logbook_agent.store.folder import is_inside

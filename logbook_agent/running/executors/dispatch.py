@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.errors import BudgetSpent, StoreError, ToolError, UsageError
+from logbook_agent.model.header import NO_BUDGET
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import OVER, Stage
 from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, units_of

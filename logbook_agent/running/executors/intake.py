@@ -30,7 +30,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files, run_at
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import duration
 
 _ERROR_CHARS = 500
 # Smaller differences of clocks are not reported.

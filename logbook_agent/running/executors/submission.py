@@ -19,7 +19,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import Seen, Spool
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import duration
 
 # Pauses between attempts: the first, and the longest.
 FIRST_S, MOST_S = 1.0, 30.0

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from logbook_agent.model.code import Code, UntrackedFile
-from logbook_agent.model.code_rules import CodeRules
+from logbook_agent.model.code import Code, CodeRules, UntrackedFile
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Problem, noted, withheld
 from logbook_agent.running.provenance.git_calls import working_tree

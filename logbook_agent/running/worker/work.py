@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from logbook_agent.model.code import Code
-from logbook_agent.model.code_rules import CodeRules
+from logbook_agent.model.code import Code, CodeRules
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
