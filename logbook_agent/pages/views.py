@@ -176,17 +176,17 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
     header = found.header if templates.folder is not None else found.records.header
     common = digest(encode(header), templates.stamps(), redactor.settings_key)
     summaries = {summary["id"]: summary for summary in found.summaries}
-    kept = book.cache.values(_PLACE)
+    kept = book.cache.values(_PLACE, redactor.forms)
     texts: dict[str, str] = {}
-    fresh: dict[str, str] = {}
+    fresh: dict[str, tuple[str, str]] = {}
     for entry_id in found.order:
         key = ""
         try:
             if (summary := summaries.get(entry_id)) is not None:
                 answer = found.comparisons.answer_of(entry_id) if summary["comparison"] is not None else None
                 key = digest(common, summary["digest"], found.later(entry_id), encode(answer))
-                before, _, text = kept.get(entry_id, "").partition("\n")
-                if before == key and not any(form in text for form in redactor.forms):
+                before, text = kept.get(entry_id, ("", ""))
+                if before == key:
                     texts[entry_id] = with_numbers(found, text)
                     continue
             record = found.record(entry_id)
@@ -197,7 +197,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
         text = blocks.entry(record, later=later, answer=answer, plots=plots_of(found, record.entry))
         texts[entry_id] = with_numbers(found, text)
         if key and not record.entry.plots:  # a plot follows from the records of other entries
-            fresh[entry_id] = f"{key}\n{text}"
+            fresh[entry_id] = key, text
     if fresh:
         book.cache.keep(_PLACE, fresh, kept.keys() - {*found.order})
     return texts

@@ -105,15 +105,15 @@ class _KnownBook(Book):
     def record(self, entry_id: str) -> Record:
         """As `Book.record`."""
         try:
-            stamp = stamp_of(str(self.entry_path(entry_id)), str(self.entry_runs_folder(entry_id)))
+            stamp, newest_ns = stamp_of(str(self.entry_path(entry_id)), str(self.entry_runs_folder(entry_id)))
         except OSError:
             return super().record(entry_id)
         known = self._records.get(entry_id)
-        if known is not None and known[0] == stamp.text:
+        if known is not None and known[0] == stamp:
             return known[1]
         record = super().record(entry_id)
-        if time.time_ns() - stamp.newest_ns > RACY_NS and all(s.run.exit is not None for s in record.runs):
-            self._records[entry_id] = stamp.text, record
+        if time.time_ns() - newest_ns > RACY_NS and all(s.run.exit is not None for s in record.runs):
+            self._records[entry_id] = stamp, record
         return record
 
 
