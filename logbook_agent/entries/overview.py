@@ -10,7 +10,7 @@ from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.pages.embedded import with_numbers
 from logbook_agent.store.book import Book
-from logbook_agent.store.open_runs import open_runs, open_series
+from logbook_agent.store.book_spools import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 
 _WARNING_CHARACTERS = 150

@@ -229,20 +229,14 @@ class BookRuns:
     def each_run(self, entry_id: str) -> list[tuple[int, Run | LogbookError]]:
         """The runs of an entry with their numbers, in order; for a record that cannot be read, why."""
         found: list[tuple[int, Run | LogbookError]] = []
-        for number in self.run_stamps(entry_id):
+        folder = self.entry_runs_folder(entry_id)
+        for number, name in self._list_runs(folder).items():
+            if not os.path.lexists(f"{folder}/{name}/run.json"):
+                continue  # cut off before it had a record
             try:
                 found.append((number, self.run(entry_id, number)))
             except StoreError as error:
                 found.append((number, error))
-        return found
-
-    def run_stamps(self, entry_id: str) -> dict[int, tuple[int, int]]:
-        """By number, when (ns) each record of an entry's runs last changed in any way, and its size; in order."""
-        folder, found = self.entry_runs_folder(entry_id), {}
-        for number, name in self._list_runs(folder).items():
-            with contextlib.suppress(OSError):  # cut off before it had a record
-                state = os.lstat(f"{folder}/{name}/run.json")
-                found[number] = (state.st_ctime_ns, state.st_size)
         return found
 
     def run_numbers(self, entry_id: str) -> list[int]:
