@@ -152,7 +152,8 @@ def _written(
         entry = _entry_of(workspace, found.source.name, one.entry, entry_id, _imported(kept, one.span, lines))
         before = earlier.get(one.entry.name) or earlier.get(entry.title)
         named = [n.text for n in found.document.named if one.span.first <= n.line <= one.span.last]
-        book.write_runs(_runs(book, entry_id, one.entry, found.source.name, named))
+        for run in _runs(book, entry_id, one.entry, found.source.name, named):
+            book.write_run(run)
         book.write_entry(replace(entry, supersedes=before))
         entries.append(replace(one, id=entry_id, supersedes=before))
     note = book.write_entry(_note(workspace, book, found, kept, lines))

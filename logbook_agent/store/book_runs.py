@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -171,17 +171,12 @@ class BookRuns:
 
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets; returns what was written."""
-        return self.write_runs([run])[0]
-
-    def write_runs(self, runs: Sequence[Run]) -> list[Run]:
-        """`write_run` for many, together."""
-        runs = [clean_run(run, self.redactor) for run in runs]
-        for run in runs:
-            self._share_code(self.runs_folder / run.name)
-        found = [(self.runs_folder / run.name / "run.json", run) for run in runs]
-        records.write_runs(self.files, found, durable=self.durable)
-        self.changed.update(run.entry for run in runs)
-        return runs
+        run = clean_run(run, self.redactor)
+        folder = self.runs_folder / run.name
+        self._share_code(folder)
+        records.write_run(self.files, folder / "run.json", run, durable=self.durable)
+        self.changed.add(run.entry)
+        return run
 
     def _share_code(self, folder: Path) -> None:
         """Move the files of a run's code, which are named by their content, to where all runs of it share them."""

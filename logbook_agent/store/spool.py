@@ -26,7 +26,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -283,13 +283,6 @@ def keep_files(book: BookRuns, spool: Spool, *, is_whole: bool = True) -> None:
     for name in _KEPT if is_whole else (name for name in _KEPT if name != ARTIFACTS):
         if spool.has(name) and not os.path.lexists(folder / name):
             spool.files.move(name, folder / name)
-
-
-def write_sent_together(items: Sequence[tuple[Spool, Sent]]) -> None:
-    """`put` for many spools of one logbook, together."""
-    if items:
-        files = [(spool.folder / SENT, _json(sent)) for spool, sent in items]
-        items[0][0].files.write_together(files)
 
 
 def _json(value: object) -> bytes:

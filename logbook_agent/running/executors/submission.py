@@ -54,7 +54,7 @@ class Attempts:
         with contextlib.ExitStack() as stack:
             found = [_submission(workspace, book, plan, name, self._executor, stack) for plan in plans]
             self._items = [item for item, _ in found]
-            self.runs = book.write_runs([run for _, run in found])
+            self.runs = [book.write_run(run) for _, run in found]
             self._claims = stack.pop_all()
 
     @property
