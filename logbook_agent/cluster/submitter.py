@@ -240,7 +240,7 @@ class Typed(Submitter):
     def _launcher(self, work: Work) -> JobLauncher:
         line = _line(work)
         options = line.base + len(("job", "run"))
-        name = () if line.name is not None else ("--job-name={name}",)
+        name = () if line.job is not None else ("--job-name={name}",)
         return JobLauncher(
             templates=iris((work.executable, *work.argv[1 : line.base])),
             place=self.place,
@@ -258,10 +258,10 @@ class Typed(Submitter):
                 hint="pass it to iris in an environment variable",
             )
         sent = super()._sent(work)
-        return dataclasses.replace(sent, name=line.name or sent.name, is_typed=line.name is not None)
+        return dataclasses.replace(sent, name=line.job or sent.name, is_typed=line.job is not None)
 
 
-def _line(work: Work) -> known.IrisLine:
+def _line(work: Work) -> known.Found:
     line = known.iris(work.argv)
     if line is None:
         raise StoreError(f"{work.entry} run {work.run} is not a submission to Iris", cause="its spool was changed")
