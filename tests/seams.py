@@ -247,7 +247,7 @@ class Store:
     def cache_path(self) -> Path:
         """The cache of this logbook, in the user's folder."""
         assert self._user.cache is not None
-        return self._user.cache / f"{self.topic}.sqlite"
+        return self._user.cache / f"{self.topic}.summaries.json"
 
     def working(self) -> list[Path]:
         """The folders of runs that were not taken in yet."""

@@ -199,7 +199,8 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
         if key and not record.entry.plots:  # a plot follows from the records of other entries
             fresh[entry_id] = key, text
     if fresh:
-        book.cache.keep(_PLACE, fresh, kept.keys() - {*found.order})
+        there = {*found.order}
+        book.cache.keep(_PLACE, {key: value for key, value in {**kept, **fresh}.items() if key in there})
     return texts
 
 

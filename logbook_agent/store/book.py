@@ -256,9 +256,9 @@ class Book(BookSpools):
                 damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))
             except StoreError as error:
                 damaged.append(error)
-        gone = kept.keys() - {*ids}
-        if fresh or gone:
-            self.cache.keep(_SUMMARIES, fresh, gone)
+        there = {*ids}
+        if fresh or not kept.keys() <= there:
+            self.cache.keep(_SUMMARIES, {key: value for key, value in {**kept, **fresh}.items() if key in there})
         return Summaries(entries=tuple(found), damaged=tuple(damaged))
 
     def read_view(self) -> str | None:

@@ -57,7 +57,7 @@ class BookRuns:
         self.open_folder = self.folder / "open"
         # What is this user's alone.
         self.state = places.state
-        self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
+        self.cache = Cache(places.cache, topic)
         # The entries that were written here, or the header, and the view does not show yet.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"

@@ -1,7 +1,8 @@
-"""A disposable cache in the user's folder: one table, `(place, key) -> stamp, value`. It keeps what `list` and `status`
-say of each entry, and its block of the view, as long as that follows from the same data; the stamp stands for those.
+"""A disposable cache in the user's folder: `(place, key) -> stamp, value`, a file for each place. It keeps what `list`
+and `status` say of each entry, and its block of the view, as long as that follows from the same data, for which the
+stamp stands.
 
-Deleting or damaging it costs time alone, and nothing here raises for it. One that other code made is removed.
+Deleting or damaging it costs time alone, and nothing here raises for it. What other code made is not read.
 """
 
 from __future__ import annotations
@@ -9,93 +10,53 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run_numbers import run_number
-
-if TYPE_CHECKING:
-    import sqlite3
-
-T = TypeVar("T")
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.names import VIEW_BYTES
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_BUSY_S = 0.05
 # What changed later than this before it was read is not kept: a second change could not be told from the first.
 RACY_NS = 1_000_000_000
-_BESIDE = ("-journal", "-wal", "-shm")
-_TABLE = "kept (place TEXT, key TEXT, stamp TEXT, value TEXT, PRIMARY KEY (place, key)) WITHOUT ROWID"
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """The cache in this file; None: there is no place for one."""
+    """The cache of a logbook in this folder; None: there is no place for one."""
 
-    path: Path | None
+    folder: Path | None
+    topic: str
 
     def values(self, place: str, secrets: Collection[str] = ()) -> dict[str, tuple[str, str]]:
         """What is kept for a place: stamp and value by key. A value with one of these secrets is left out: the secret
         became known later."""
-        if self.path is None or not self.path.exists():
+        if self.folder is None:
             return {}
-        rows = "SELECT key, stamp, value FROM kept WHERE place = ?"
-        none: list[tuple[str, str, str]] = []
-        found = self._used(lambda database: database.execute(rows, (place,)).fetchall(), none)
-        return {key: (stamp, value) for key, stamp, value in found if not any(secret in value for secret in secrets)}
+        with contextlib.suppress(StoreError, ValueError, TypeError):
+            code, kept = json.loads(Folder(self.folder).text(self._file(place), limit=VIEW_BYTES))
+            if code == code_key():
+                return {key: (s, value) for key, s, value in kept if not any(secret in value for secret in secrets)}
+        return {}
 
-    def keep(self, place: str, values: Mapping[str, tuple[str, str]], gone: Iterable[str]) -> None:
-        """Keep these values and forget the keys that are gone. When that cannot be done now, because another process
-        writes or the folder is read-only, the next reader will do it."""
+    def keep(self, place: str, values: Mapping[str, tuple[str, str]]) -> None:
+        """Keep these values for a place, and no others. When that cannot be done, the next reader will do it; so will
+        one whose values another process replaces at the same time."""
+        if self.folder is None:
+            return
+        text = json.dumps([code_key(), [[key, *value] for key, value in values.items()]], ensure_ascii=False)
+        with contextlib.suppress(StoreError):
+            files = Folder(self.folder)
+            files.make(private=True)
+            files.write(self._file(place), text, durable=False, private=True)
 
-        def act(database: sqlite3.Connection) -> None:
-            database.executemany("DELETE FROM kept WHERE place = ? AND key = ?", [(place, key) for key in gone])
-            rows = ((place, key, *value) for key, value in values.items())
-            database.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", rows)
-
-        self._used(act, None)
-
-    def _used(self, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """What `act` returns for the database, in a transaction; `otherwise` where another process holds it, or it is
-        damaged: then it is removed."""
-        import sqlite3
-
-        if self.path is None:
-            return otherwise
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with contextlib.closing(self._opened(self.path)) as database, database:
-                return act(database)
-        except (sqlite3.OperationalError, OSError):
-            return otherwise
-        except sqlite3.DatabaseError:
-            _remove(self.path)
-            return otherwise
-
-    def _opened(self, path: Path) -> sqlite3.Connection:
-        import sqlite3
-
-        database = sqlite3.connect(path, timeout=_BUSY_S)
-        [(version,)] = database.execute("PRAGMA user_version")
-        if version not in (0, code_key()):
-            database.close()
-            _remove(path)
-            database = sqlite3.connect(path, timeout=_BUSY_S)
-        # A cache need not survive a power cut.
-        database.execute("PRAGMA synchronous = OFF")
-        database.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
-        if version != code_key():
-            database.execute(f"PRAGMA user_version = {code_key()}")
-        return database
-
-
-def _remove(path: Path) -> None:
-    """Remove a cache with what SQLite keeps beside it, as far as that can be done."""
-    for name in (path, *(path.with_name(path.name + end) for end in _BESIDE)):
-        with contextlib.suppress(OSError):
-            name.unlink()
+    def _file(self, place: str) -> str:
+        return f"{self.topic}.{place}.json"
 
 
 @functools.cache

@@ -14,6 +14,7 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ from logbook_agent.store.opening import (
 # A path relative to the folder, or an absolute one below it.
 Name: TypeAlias = str | Path
 _PIECE_BYTES = 1 << 20
+_SHARED = 0o1777
+_MAKING_PAUSES, _PAUSE_S = 100, 0.005
 # How long a lock is waited for.
 _LOCK_S = 30.0
 
@@ -205,6 +208,27 @@ class Folder:
         with writing(folder):
             folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
 
+    def make_shared(self) -> None:
+        """Create this folder, in which each user of the machine may make files, and none may touch those of others."""
+        path = self.path
+        with writing(path):
+            try:
+                path.mkdir()
+            except FileExistsError:
+                pass
+            else:
+                path.chmod(_SHARED)
+        for _ in range(_MAKING_PAUSES):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & _SHARED == _SHARED:
+                return
+            time.sleep(_PAUSE_S)  # another process is just making it
+        raise StoreError(
+            f"{path} cannot be shared by the users of this machine",
+            cause="another program made it, or its permissions were changed",
+            hint=f"remove it, or type: chmod 1777 {path}",
+        )
+
     @contextmanager
     def new_folder(self, name: Name) -> Iterator[Path]:
         """A folder to be filled, which then takes the place of whatever has this name: the caller has looked. After an
@@ -313,6 +337,18 @@ class Folder:
         with file:
             # Shared: two who only look do not take one another for a holder.
             return not take(file.fileno(), kind=fcntl.LOCK_SH)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold a lock on this folder itself, where a lock file would belong to whoever made it first."""
+        with writing(self.path):
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if not take(descriptor, _LOCK_S):
+                raise StoreError(f"{self.path} is locked", cause="another process has held the lock for too long")
+            yield
+        finally:
+            os.close(descriptor)
 
 
 def append_named(path: Path, text: str) -> None:

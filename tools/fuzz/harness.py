@@ -287,8 +287,6 @@ def told(document: Document, words: Words, answer: Answer) -> Iterator[str]:
         yield f"one file ends the list: {str(data)[:300]}"
         return
     there = {e["id"] for e in data["data"]}
-    if (document.path or "").endswith(".sqlite"):
-        return  # a cache of this machine's own, which may hold anything that fits to the files
     inside = _ID.search(document.path or "")
     name = document.name or (inside[0] if inside and inside[0] in IDS else None)
     if missing := IDS - there - {name}:

@@ -260,7 +260,7 @@ def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence
     took_s = time.monotonic() - began
     if executor and told and took_s >= _MOMENT_S:
         until_s = time.time() + min(_MOST_S, _FACTOR * took_s)
-        book.cache.keep(_QUIET, {executor: (str(until_s), told[-1][:_SAID_CHARS])}, ())
+        book.cache.keep(_QUIET, {**book.cache.values(_QUIET), executor: (str(until_s), told[-1][:_SAID_CHARS])})
     return taken.ended
 
 

@@ -57,7 +57,7 @@ class Changed:
 
 
 def test_a_value_with_a_secret_that_became_known_is_stale(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "index")
-    cache.keep("summaries", {"A-0": ("1", "plain"), "A-1": ("1", 'x"y-z')}, ())
+    cache = Cache(tmp_path / "cache", "moe")
+    cache.keep("summaries", {"A-0": ("1", "plain"), "A-1": ("1", 'x"y-z')})
     assert list(cache.values("summaries", ['x"y-z'])) == ["A-0"]
     assert cache.values("blocks") == {}
