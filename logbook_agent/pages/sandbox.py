@@ -1,21 +1,24 @@
 """A project's own templates: in Jinja's sandbox, from their folder alone, within limits of time, memory and text.
 
-The time is looked at before each line of Python, so a loop without end is stopped, in whatever thread it runs. What
-takes long within one line is bounded by its operands: powers and products. The system refuses memory beyond the limit.
-(Jinja computes constant expressions when it compiles: that stands within the limits, too.)
+Time and memory are looked at every few lines of Python, so a loop without end is stopped, in whatever thread it runs.
+What takes long or much within one line is bounded by its operands: powers, products, and widths. Where the process has
+no other thread, which may be the user's own program, the system refuses memory beyond the limit, too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import os
+import re
 import resource
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import jinja2
@@ -29,10 +32,13 @@ from logbook_agent.text import markdown as md
 
 _SUFFIX = ".j2"
 _MOST_BYTES = 2**20
-# The most bits of a product or power of whole numbers.
-_MOST_BITS = 10_000
-# The limit of memory is one of the whole process.
-_one_at_a_time = threading.Lock()
+# Time and memory are looked at once in so many lines.
+_LINES = 16
+# The most bits of a product or power of whole numbers, and the most items of what is repeated, filled or searched.
+_MOST_BITS, _MOST_ITEMS = 10_000, 2**20
+# A width beyond that, as a format states it; and the filters that fill up to a width, or search a whole text at once.
+_WIDE = re.compile(r"[%:][^%{}\sA-Za-z]*\d{7}")
+_LONG_FILTERS = ("batch", "center", "format", "indent", "striptags", "urlize", "wordcount", "wordwrap")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +71,8 @@ class Sandbox:
         limits = self._limits
         began_s = time.thread_time()
         try:
-            with _one_at_a_time, _within(limits.memory_bytes), _until(began_s + min(limits.cpu_s, self._left_s)):
+            end_s = began_s + min(limits.cpu_s, self._left_s)
+            with _refusing(limits.memory_bytes), _watched(end_s, limits.memory_bytes):
                 # What no record can hold would break the file or act on the terminal that it goes to.
                 return md.without_controls(self._text(name, values))
         except (_OverLimit, MemoryError) as error:
@@ -91,12 +98,19 @@ class Sandbox:
 
 
 @contextlib.contextmanager
-def _until(end_s: float) -> Iterator[None]:
-    """Stop the block once its thread has taken so much processor time."""
+def _watched(end_s: float, memory_bytes: int) -> Iterator[None]:
+    """Stop the block once its thread has taken so much processor time, or the process so much more memory."""
+    most = _peak_bytes() + memory_bytes
+    events = itertools.count(1)
 
-    def watch(*_: object) -> Callable[..., Any]:
-        if time.thread_time() > end_s:
-            raise _OverLimit("takes too much processor time")
+    def watch(frame: FrameType, *_: object) -> Callable[..., Any] | None:
+        if frame.f_code.co_filename == __file__:
+            return None
+        if next(events) % _LINES == 0:  # asking the system takes longer than a line
+            if time.thread_time() > end_s:
+                raise _OverLimit("takes too much processor time")
+            if _peak_bytes() > most:
+                raise MemoryError
         return watch
 
     before = sys.gettrace()
@@ -107,13 +121,19 @@ def _until(end_s: float) -> Iterator[None]:
         sys.settrace(before)
 
 
+def _peak_bytes() -> int:
+    # Linux counts kibibytes, macOS bytes.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
 @contextlib.contextmanager
-def _within(memory_bytes: int) -> Iterator[None]:
-    """Refuse the block memory beyond what the process has and so many bytes. (macOS refuses none.)"""
+def _refusing(memory_bytes: int) -> Iterator[None]:
+    """Have the system refuse the process memory beyond so many bytes more, unless it has other threads."""
     before = resource.getrlimit(resource.RLIMIT_AS)
-    with contextlib.suppress(OSError, ValueError):
-        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory_bytes, before[1]))
+    with contextlib.suppress(OSError, ValueError):  # not on Linux
+        if len(list(Path("/proc/self/task").iterdir())) == 1:
+            mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_AS, (mapped + memory_bytes, before[1]))
     try:
         yield
     finally:
@@ -122,16 +142,52 @@ def _within(memory_bytes: int) -> Iterator[None]:
 
 
 class _Bounded(ImmutableSandboxedEnvironment):
-    """The sandbox, in which no product and no power takes long."""
+    """The sandbox, in which no product, power or width takes long or much."""
 
-    intercepted_binops = frozenset({"*", "**"})
+    intercepted_binops = frozenset({"*", "**", "%"})
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.filters |= {name: _narrow(self.filters[name]) for name in _LONG_FILTERS}
+
+    def call(self, context: Any, obj: Any, /, *args: Any, **options: Any) -> Any:
+        # The sandbox has wrapped `format`.
+        if isinstance(text := getattr(getattr(obj, "__wrapped__", obj), "__self__", None), str):
+            _check_widths(*args, text=text)
+        return super().call(context, obj, *args, **options)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        if isinstance(left, int) and isinstance(right, int):
+        if operator == "%":
+            _check_widths(text=left)
+        elif isinstance(left, int) and isinstance(right, int):
             one, other = left.bit_length(), right.bit_length()
             if (one * abs(right) if operator == "**" else one + other) > _MOST_BITS:
                 raise _OverLimit("takes too much processor time")
+        else:
+            items, times = (right, left) if isinstance(left, int) else (left, right)
+            if isinstance(items, str | list | tuple) and isinstance(times, int) and len(items) * times > _MOST_ITEMS:
+                raise MemoryError
         return super().call_binop(context, operator, left, right)
+
+
+def _check_widths(*widths: object, text: object = "") -> None:
+    """Raise MemoryError for a width that no text needs, and for a text that is too long or, as a format, states one."""
+    is_wide = any(isinstance(width, int) and width > _MOST_ITEMS for width in widths)
+    if is_wide or (isinstance(text, str) and (len(text) > _MOST_ITEMS or _WIDE.search(text))):
+        raise MemoryError
+
+
+def _narrow(long: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter for widths and texts that a document may have."""
+
+    @functools.wraps(long)
+    def narrow(*args: Any, **options: Any) -> Any:
+        # The environment may come before the text.
+        texts = [arg for arg in args if isinstance(arg, str)]
+        _check_widths(*args, *options.values(), text=texts[0] if texts else "")
+        return long(*args, **options)
+
+    return narrow
 
 
 class _Files(jinja2.BaseLoader):
