@@ -190,18 +190,39 @@ def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
 
 
 def header_values(header: Header) -> dict[str, Any]:
-    """The values of a header for templates: its fields, and in place of some what is said of them."""
-    budget = assignments(encode(header.budget))
+    """The values of a header for templates."""
+    baseline, budget = header.baseline, assignments(encode(header.budget))
     return {
-        **asdict(header),
+        "topic": header.topic,
         "title": md.one_line(header.title),
+        "prefix": header.prefix,
         "opened": minute(header.opened, header.zone),
+        "zone": header.zone,
+        "goal": header.goal,
+        "summary": header.summary,
         "metrics": [metric_text(m) for m in header.metrics if m.primary],
         "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
         "gates": [*header.gates, *(f"{name} may differ" for name in header.free)],
         "constraints": [*header.constraints, *([f"budget: {budget}"] if budget else [])],
         "links": _links(header),
-        "baseline": _baseline_values(header.baseline, header.metrics) if header.baseline is not None else None,
+        "baseline": None
+        if baseline is None
+        else {
+            "date": baseline.date,
+            "code_refs": list(baseline.code_refs),
+            "case": assignments(baseline.config),
+            "numbers": [
+                {
+                    "case": assignments(n.config),
+                    "metrics": [number_text(k, v, header.metrics) for k, v in n.metrics.items()],
+                }
+                for n in baseline.numbers
+            ],
+            "entry": baseline.entry,
+            "source": baseline.source,
+            "confidence": baseline.confidence,
+            "text": baseline.text,
+        },
         "baseline_moves": [
             {
                 "at": minute(move.at, header.zone),
@@ -211,15 +232,9 @@ def header_values(header: Header) -> dict[str, Any]:
             for move in header.baseline_moves
         ],
         "stop_criteria": [_criterion_text(c) for c in header.stop_criteria],
+        "matrix": [{"axis": a.axis, "values": list(a.values), "text": a.text} for a in header.matrix],
+        "command_templates": [{"label": c.label, "command": c.command} for c in header.command_templates],
     }
-
-
-def _baseline_values(baseline: Baseline, metrics: Sequence[Metric]) -> dict[str, Any]:
-    numbers = [
-        {"case": assignments(n.config), "metrics": [number_text(k, v, metrics) for k, v in n.metrics.items()]}
-        for n in baseline.numbers
-    ]
-    return {**asdict(baseline), "case": assignments(baseline.config), "numbers": numbers}
 
 
 def blocks_of(workspace: Workspace, book: Book) -> Blocks:
