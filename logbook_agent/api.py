@@ -20,10 +20,10 @@ from logbook_agent.campaign.repeats import RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
 from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.campaign.stderr_display import StderrDisplay
-from logbook_agent.entries import entries as writing
+from logbook_agent.entries import edit, new_entry
 from logbook_agent.entries.compare import compare
 from logbook_agent.entries.criteria import criteria_data
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
@@ -136,7 +136,7 @@ class Logbook:
 
     def note(self, title: str, *, kind: str = "note", fields: Mapping[str, str] | None = None) -> str:
         """Add an entry without a command; its ID."""
-        return writing.note(self.workspace, Prose(title=title, fields=_texts(fields)), kind=kind)[1].id
+        return new_entry.note(self.workspace, Prose(title=title, fields=_texts(fields)), kind=kind)[1].id
 
     def edit(
         self,
@@ -148,7 +148,7 @@ class Logbook:
     ) -> None:
         """Change prose of an entry; an empty text removes a field."""
         prose = Prose(interpretation=interpretation, next_action=next_action, fields=_texts(fields))
-        writing.edit(self.workspace, entry_id, writing.EditRequest(prose=prose))
+        edit.edit(self.workspace, entry_id, edit.EditRequest(prose=prose))
 
     def record(self, entry_id: str) -> EntryRecord:
         """One entry with its runs, rows and state."""

@@ -23,6 +23,7 @@ import yaml
 
 from logbook_agent import Logbook, log
 from logbook_agent.campaign import ab_question
+from logbook_agent.cli import common
 from logbook_agent.cli import main as logbook
 from logbook_agent.exports.api import ab, experiment, to_pandas, to_polars
 from logbook_agent.issue import marking
@@ -30,7 +31,7 @@ from logbook_agent.issue.api import sync
 from logbook_agent.model.comparison import Design, drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
-from logbook_agent.store.user_config import places_of
+from logbook_agent.store.places import places_of
 from tests.stored import at, number_of
 
 __all__ = [
@@ -160,12 +161,12 @@ def machine_variables(environ: Mapping[str, str]) -> list[str]:
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, now: Callable[[], Any]) -> None:
     """The time that records are given; `now` returns a datetime in UTC."""
-    monkeypatch.setattr("logbook_agent.cli.spaces.utc_now", now)
+    monkeypatch.setitem(common.replaced, "now", now)
 
 
 def set_waits(monkeypatch: pytest.MonkeyPatch, *, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
     """How commands measure and spend waits for a server, in seconds."""
-    monkeypatch.setattr("logbook_agent.cli.spaces.timing", {"clock": clock, "sleep": sleep})
+    monkeypatch.setitem(common.replaced, "timing", {"clock": clock, "sleep": sleep})
 
 
 def set_orders(monkeypatch: pytest.MonkeyPatch, draw: Callable[[str], str]) -> None:
@@ -246,7 +247,7 @@ class Store:
     def cache_path(self) -> Path:
         """The cache of this logbook, in the user's folder."""
         assert self._user.cache is not None
-        return self._user.cache / f"{self.topic}.sqlite"
+        return self._user.cache / f"{self.topic}.summaries.json"
 
     def working(self) -> list[Path]:
         """The folders of runs that were not taken in yet."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from logbook_agent.agents.installing import HOSTS, install
-from logbook_agent.cli.declared import argument, option
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, argument, option
 from logbook_agent.model.errors import UsageError
 
 

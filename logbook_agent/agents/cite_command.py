@@ -10,8 +10,7 @@ from pathlib import Path
 
 from logbook_agent.agents.citations import checked, filled, places
 from logbook_agent.agents.cited_numbers import findings_in, saying
-from logbook_agent.cli.declared import arguments, flag
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, arguments, flag
 from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.folder import Folder

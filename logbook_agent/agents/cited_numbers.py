@@ -23,8 +23,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.units import with_unit
 from logbook_agent.model.values import canonical
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.near import nearest
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import listed, nearest
 
 _SHOWN = 4
 

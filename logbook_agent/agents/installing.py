@@ -10,7 +10,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.names import PROSE_BYTES
 
 PLUGIN = Path(__file__).parent / "plugin"
 _SKILL = PLUGIN / "skills/logbook/SKILL.md"

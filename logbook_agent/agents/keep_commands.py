@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from logbook_agent.agents.keeping import Decided, DecisionRequest, decide
-from logbook_agent.cli.declared import argument, option
-from logbook_agent.cli.options import Common, Text, prose_option
+from logbook_agent.cli.options import Common, Text, argument, option, prose_option
 from logbook_agent.model.entry import DECISION
 
 _ID = argument("ID", "The entry with the code.", ...)

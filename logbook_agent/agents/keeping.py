@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.entries.drafts import Prose, create_entry, draft_entry, edited_fields, with_relations
+from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.findings.comparison.words import sentence
@@ -28,7 +28,7 @@ from logbook_agent.running.provenance.git_calls import changed_in, read_git, try
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.phrases import listed

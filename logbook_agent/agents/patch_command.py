@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from logbook_agent.agents.patching import Action, PatchAnswer, patch
-from logbook_agent.cli.declared import argument, flag, repeated
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, argument, flag, repeated
 from logbook_agent.cli.output import write_bytes
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import exclusive

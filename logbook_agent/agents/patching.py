@@ -19,7 +19,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, write_git
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from logbook_agent.agents.reproduction import reproduce
-from logbook_agent.cli.declared import argument
 from logbook_agent.cli.displays import run_display
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, argument
 
 
 def reproduce_command(

@@ -18,8 +18,7 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.stats import median, noise_floor
 from logbook_agent.model.units import with_unit
 from logbook_agent.model.values import Scalar, is_digest_name
-from logbook_agent.text.phrases import counted, listed
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, counted, listed
 
 _FINISHED = "finished"
 # A change of so many standard deviations of the recorded runs is more than their noise.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,21 +13,22 @@ from logbook_agent.artifacts.showing import copy_name, kept_path
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import ARTIFACTS
+from logbook_agent.store.names import ARTIFACTS
 from logbook_agent.store.trouble import Trouble
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming
 
 
 def check_artifacts(workspace: Workspace, book: Book) -> Iterator[Trouble]:
     """Copies whose bytes do not match the digest in the record, and names that lead elsewhere."""
+    fixing = shlex.join(["logbook", *naming(workspace, book), "doctor", "--fix"])
     for entry_id in book.entry_ids():
         for _, run in book.each_run(entry_id):
             if not isinstance(run, LogbookError):
                 yield from _of_run(book, run)
-                yield from _unnamed(book, run)
+                yield from _unnamed(book, run, fixing)
 
 
-def _unnamed(book: Book, run: Run) -> Iterator[Trouble]:
+def _unnamed(book: Book, run: Run, fixing: str) -> Iterator[Trouble]:
     """Copies of a run that was cut off while it made them."""
     folder = book.run_folder(run.entry, run.run) / ARTIFACTS
     known = {copy_name(artifact) for artifact in run.artifacts}
@@ -34,7 +36,7 @@ def _unnamed(book: Book, run: Run) -> Iterator[Trouble]:
         if name not in known and not name.startswith("."):
             fix = functools.partial(_removed, book, folder / name)
             message = "a copy that no record names: its run was cut off"
-            yield Trouble("warning", "artifact", folder / name, message, "logbook doctor --fix removes it", fix)
+            yield Trouble("warning", "artifact", folder / name, message, f"{fixing} removes it", fix)
 
 
 def _removed(book: Book, path: Path) -> str:

@@ -21,7 +21,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Artifact, Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import ARTIFACTS
+from logbook_agent.store.names import ARTIFACTS
 from logbook_agent.text.markdown import escape, items, one_line
 from logbook_agent.text.phrases import size_text
 from logbook_agent.text.redaction.redactor import Redactor

@@ -26,7 +26,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands.axis_words import with_place
+from logbook_agent.text.axis_values import with_place
 
 NONE = "none"
 """What is given as the evaluator where each side has its own."""

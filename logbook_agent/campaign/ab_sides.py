@@ -23,10 +23,9 @@ from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import listed
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, listed
 
 _SHOWN = 3
 # Of one length, which is part of what a program meets: its path.

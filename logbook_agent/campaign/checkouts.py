@@ -29,7 +29,7 @@ from logbook_agent.running.provenance.software import imported_from, is_python
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 
 WORK = "WORK"

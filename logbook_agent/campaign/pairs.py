@@ -23,9 +23,8 @@ from logbook_agent.model.run import Run, noted
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.execution import executor_of_commands
 from logbook_agent.running.order import RunPlan
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, stamp
 from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.times import stamp
 
 _CUT = timedelta(minutes=1)
 

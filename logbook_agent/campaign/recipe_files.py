@@ -15,13 +15,11 @@ from logbook_agent.model.errors import LogbookError, NotFound, StoreError, Usage
 from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
 from logbook_agent.model.values import canonical
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import builtin_folder, manual
 from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import line_of, parse_yaml
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import builtin_folder, manual, repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.near import nearest
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import listed, nearest
 from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"

@@ -10,7 +10,7 @@ from typing import Any
 
 from logbook_agent.campaign.run_request import NOISE_RUNS, RunRequest, check_count, prepared
 from logbook_agent.campaign.series import RunSeries, begun
-from logbook_agent.entries import drafts
+from logbook_agent.entries import new_entry
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.advice import ab_more, measure, unreported
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
@@ -24,9 +24,9 @@ from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, folder_of, naming
-from logbook_agent.text.commands.title import title_of
+from logbook_agent.text.commands.script import title_of
+from logbook_agent.text.phrases import day
 from logbook_agent.text.shell_words import command_line
-from logbook_agent.text.times import day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def run(
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.times)
     check_count("--discard", request.discard, least=0)
-    request = dataclasses.replace(request, prose=drafts.with_relations(book, request.prose))
+    request = dataclasses.replace(request, prose=new_entry.with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if request.noise:
         _check_noise(request, earlier)
@@ -75,7 +75,7 @@ def run(
             display.progress(f"{earlier.id}: {command.shown()}")
     else:
         commands = [prepared(workspace, request)]
-        drafts.check_required(workspace, request.prose, request.label)
+        new_entry.check_required(workspace, request.prose, request.label)
     # Before there is a new entry, which is none of those that are looked at.
     words = [command.words for command in commands]
     for line in tried_before(workspace, book, words, request.config, own_id=earlier.id if earlier else None):
@@ -117,8 +117,8 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
     check_budget(workspace, book)
     title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(command.words))}"
-    draft = drafts.draft_entry(workspace, request.prose, title=title)
-    return drafts.create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
+    draft = new_entry.draft_entry(workspace, request.prose, title=title)
+    return new_entry.create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
 def _check_noise(request: RunRequest, entry: Entry | None) -> None:
@@ -167,7 +167,7 @@ def _rest(series: RunSeries, request: RunRequest, commands: Sequence[Command]) -
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
     """For an entry that exists: the command given, or its planned ones that have not been executed."""
-    drafts.check_no_prose(entry.id, request.prose)
+    new_entry.check_no_prose(entry.id, request.prose)
     if request.argv:
         return [prepared(workspace, request)]
     record = book.record(entry.id)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Invocation
 from logbook_agent.model.entry import PlannedCommand
@@ -18,7 +18,7 @@ from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import Command, own_benchmark, prepare
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.names import is_secret_name

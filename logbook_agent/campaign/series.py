@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from logbook_agent.campaign.entry_claim import claimed
-from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
+from logbook_agent.model.header import NO_BUDGET
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run

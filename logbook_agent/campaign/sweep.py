@@ -33,7 +33,7 @@ from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.times import length
+from logbook_agent.text.phrases import length
 
 
 def sweep(

@@ -15,7 +15,7 @@ from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.campaign.sweep_progress import Best, Progress, Tally, deciding
 from logbook_agent.campaign.sweep_request import SweepRequest
-from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
+from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
@@ -28,7 +28,7 @@ from logbook_agent.model.run import Failure, Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.running.order import check_budget
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import SWEEP_CSV
+from logbook_agent.store.names import SWEEP_CSV
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import counted

@@ -24,12 +24,12 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from logbook_agent.cli.common import Common
-from logbook_agent.cli.declared import everywhere, grouped
+from logbook_agent.cli.common import Common, take_spaces
+from logbook_agent.cli.options import everywhere, grouped
 from logbook_agent.cli.output import report_error
 from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 
 DAILY = (
     Subcommand("start", "cli.header_commands", "Start a logbook: goal, metrics, baseline, stop criteria, ID prefix."),
@@ -187,8 +187,7 @@ def ended_by(error: LogbookError | OSError | KeyboardInterrupt | typer.Abort, *,
 
 def draw_plots() -> None:
     """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
-    made = sys.modules.get("logbook_agent.cli.spaces")
-    for space in made.take_spaces() if made is not None else ():
+    for space in take_spaces():
         if space.due_plots and (drawing := hook_module("plots")) is not None:
             drawing.draw_due(space)
 

@@ -10,13 +10,26 @@ from logbook_agent.campaign.ab import ab, plan_ab
 from logbook_agent.campaign.ab_axis import parse_axis
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.run_request import RunRequest
-from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.displays import series_display
-from logbook_agent.cli.options import DETACH, FREE, GATE, METRICS, Common, Words, duration, minimum_effect_of
+from logbook_agent.cli.options import (
+    DETACH,
+    FREE,
+    GATE,
+    METRICS,
+    Common,
+    Words,
+    arguments,
+    duration,
+    flag,
+    minimum_effect_of,
+    number,
+    option,
+    repeated,
+)
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ON, How
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import exclusive
 

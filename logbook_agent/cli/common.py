@@ -1,18 +1,27 @@
-"""What the options of every command say: `-L`, `--root` and `--json`."""
+"""What the options of every command say: `-L`, `--root` and `--json`; and the workspace that follows from them."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, redact_by
 from logbook_agent.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from logbook_agent.store.book import Book
     from logbook_agent.store.workspace import Workspace
+
+# Parts of a workspace that tests put in place of this machine's: `now`, and the `timing` that waits go by.
+replaced: dict[str, Any] = {}
+# Those of the command that is being carried out.
+_SPACES: list[Workspace] = []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +39,25 @@ class Common:
 
     @cached_property
     def _space(self) -> Workspace:
-        from logbook_agent.cli.spaces import workspace
+        from logbook_agent.store.workspace import Workspace  # the help of a command needs none
 
-        return workspace(self.logbook, self.root)
+        if sys.platform not in ("linux", "darwin"):
+            raise UsageError(
+                f"{sys.platform} is not supported",
+                cause="logbook needs process groups to end runs and flock to lock logbooks",
+                hint="use Linux, macOS, or WSL",
+            )
+        space = Workspace(
+            cwd=Path.cwd(),
+            environ=os.environ,
+            root_option=self.root,
+            logbook_option=self.logbook,
+            arrive=collect,
+            **replaced,
+        )
+        redact_by(lambda: space.redactor)
+        _SPACES.append(space)
+        return space
 
     def typed(self, hint: str) -> str:
         """A hint with the -L that was typed, where it is one command that takes one, or ends in it behind a colon."""
@@ -68,3 +93,25 @@ class Common:
                 hint=f"leave -L {self.logbook} out; to choose the folder of logbooks: --root DIR",
             )
         return self.space()
+
+
+def take_spaces() -> list[Workspace]:
+    """The workspaces that were made since this was asked last."""
+    found = [*_SPACES]
+    _SPACES.clear()
+    return found
+
+
+def collect(space: Workspace, book: Book) -> None:
+    """Whatever is asked for, runs that have ended meanwhile are part of the answer, and what a killed process left in
+    the folder of checkouts is removed."""
+    from logbook_agent.store.places import checkouts_folder
+
+    if book.spools():
+        from logbook_agent.campaign.detached_runs import collect_ended
+
+        collect_ended(space, book)
+    if os.path.isdir(above := checkouts_folder(space.environ)):  # noqa: PTH112 - costs less, on every command
+        from logbook_agent.running.provenance.worktrees import clean
+
+        clean(above, space.environ)

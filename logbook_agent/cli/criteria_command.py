@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
-from logbook_agent.cli.declared import number, option, repeated
-from logbook_agent.cli.options import BUDGET, Common, Text, prose, prose_option
+from logbook_agent.cli.options import BUDGET, Common, Text, number, option, prose, prose_option, repeated
 from logbook_agent.cli.output import say
 from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.criteria import (
@@ -27,7 +26,7 @@ from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import branch_of, repository_of
+from logbook_agent.store.places import branch_of, repository_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.markdown import one_line
 

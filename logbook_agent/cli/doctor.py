@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from logbook_agent.cli.declared import flag
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, flag
 from logbook_agent.doctor.examine import DoctorAnswer, examine, summary
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace

@@ -6,13 +6,25 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
 
-from logbook_agent.cli.declared import argument, flag, option, repeated, typed
-from logbook_agent.cli.options import FREE, Common, ScopeOptions, Text, Words, prose, prose_option
+from logbook_agent.cli.options import (
+    FREE,
+    Common,
+    ScopeOptions,
+    Text,
+    Words,
+    argument,
+    flag,
+    option,
+    prose,
+    prose_option,
+    repeated,
+    typed,
+)
 from logbook_agent.cli.output import say
-from logbook_agent.entries.drafts import Prose
-from logbook_agent.entries.entries import EditRequest, edit, note, written
+from logbook_agent.entries.edit import EditRequest, edit
 from logbook_agent.entries.header_change import LISTS, ScopeChange, change_scope
 from logbook_agent.entries.judging import Judging
+from logbook_agent.entries.new_entry import Prose, note, written
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.comparison.answer_changes import answer_changes, change_lines

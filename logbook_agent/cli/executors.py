@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from logbook_agent.cli.declared import arguments
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, arguments
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Device

@@ -6,8 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from logbook_agent.cli.declared import argument, option, repeated
-from logbook_agent.cli.options import BUDGET, Common, ScopeOptions, Text, prose_option, prose_options
+from logbook_agent.cli.options import (
+    BUDGET,
+    Common,
+    ScopeOptions,
+    Text,
+    argument,
+    option,
+    prose_option,
+    prose_options,
+    repeated,
+)
 from logbook_agent.entries.baseline import MoveRequest, move
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
@@ -17,8 +26,8 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header, HeaderParts
 from logbook_agent.pages.blocks import baseline_text
 from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.phrases import minute
 from logbook_agent.text.shell_words import sweep_command
-from logbook_agent.text.times import minute
 
 
 class _Naming:

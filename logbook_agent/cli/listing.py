@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from logbook_agent.cli.declared import arguments, flag, number, option
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.options import Common, Text, arguments, flag, number, option
 from logbook_agent.cli.output import columns
 from logbook_agent.findings.attempts import outcome_text, where_text
 from logbook_agent.findings.queries import latest, listed, tried_items
 from logbook_agent.findings.read import read
 from logbook_agent.model.summary import TriedItem
 from logbook_agent.text.markdown import cut_line, one_line
-from logbook_agent.text.shell_words import assignments
-from logbook_agent.text.times import minute
+from logbook_agent.text.phrases import assignments, minute
 
 # What was tried is printed up to these.
 _SHOWN, _LIMIT_BYTES = 20, 8000

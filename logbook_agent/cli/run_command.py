@@ -10,12 +10,22 @@ from typing import Annotated, Any
 
 from logbook_agent.campaign.repeats import RunResult, run
 from logbook_agent.campaign.run_request import RunRequest
-from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display
-from logbook_agent.cli.options import DETACH, Common, Words, duration, typed_pairs
+from logbook_agent.cli.options import (
+    DETACH,
+    Common,
+    Words,
+    arguments,
+    duration,
+    flag,
+    number,
+    option,
+    repeated,
+    typed_pairs,
+)
 from logbook_agent.cli.output import LineDisplay, say
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.findings.case_repeats import Noise, noise_lines
 from logbook_agent.model.codec import encode
 from logbook_agent.model.gates import WITHHELD

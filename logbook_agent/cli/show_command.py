@@ -7,8 +7,7 @@ import sys
 from dataclasses import replace
 
 from logbook_agent.campaign.detached_runs import FollowedLog, chosen_run, last_lines, log_data
-from logbook_agent.cli.declared import argument, flag, number
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, argument, flag, number
 from logbook_agent.cli.output import clean, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
 from logbook_agent.findings.queries import brief_run
@@ -17,8 +16,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.cited import with_numbers
-from logbook_agent.pages.plotted import plots_of
+from logbook_agent.pages.embedded import plots_of, with_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import ENTITY

@@ -10,9 +10,8 @@ from logbook_agent.campaign.recipes.expand import SweepPlan
 from logbook_agent.campaign.sweep import sweep
 from logbook_agent.campaign.sweep_entry import SweepResult
 from logbook_agent.campaign.sweep_request import SweepRequest, prepare_sweep
-from logbook_agent.cli.declared import argument, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
-from logbook_agent.cli.options import DETACH, Common, Text
+from logbook_agent.cli.options import DETACH, Common, Text, argument, flag, number, option, repeated
 from logbook_agent.cli.output import LineDisplay, columns, say
 from logbook_agent.cli.run_command import KEEP
 from logbook_agent.cli.sweep_plan import plan_data, plan_text

@@ -6,8 +6,7 @@ import shlex
 
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.sweep_request import Prepared
-from logbook_agent.text.phrases import counted
-from logbook_agent.text.times import length
+from logbook_agent.text.phrases import counted, length
 
 _SHOWN_RUNS = 5
 

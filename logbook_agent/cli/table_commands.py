@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-from logbook_agent.cli.declared import arguments, flag, option, repeated
-from logbook_agent.cli.options import METRICS, ONLY_WHERE, Common, plain_pairs, typed_pairs
+from logbook_agent.cli.options import (
+    METRICS,
+    ONLY_WHERE,
+    Common,
+    arguments,
+    flag,
+    option,
+    plain_pairs,
+    repeated,
+    typed_pairs,
+)
 from logbook_agent.cli.output import write_bytes
 from logbook_agent.cli.status_commands import open_lines
 from logbook_agent.entries.compare import CompareResult, compare

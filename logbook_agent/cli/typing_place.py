@@ -9,7 +9,7 @@ from functools import partial
 
 from logbook_agent.findings.protocol import TypingPlace
 from logbook_agent.running.provenance.git_calls import try_git
-from logbook_agent.store.repository import commit_of, repository_of
+from logbook_agent.store.places import commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 
 _HASH = re.compile("[0-9a-f]{9,64}")

@@ -17,8 +17,7 @@ from logbook_agent.campaign.detached_runs import (
     log_data,
     wait,
 )
-from logbook_agent.cli.declared import argument, arguments, flag
-from logbook_agent.cli.options import Common, duration
+from logbook_agent.cli.options import Common, argument, arguments, duration, flag
 from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer
@@ -28,7 +27,7 @@ from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.open_runs import is_open
+from logbook_agent.store.book_spools import is_open
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 

@@ -17,11 +17,11 @@ from logbook_agent.running.launch.output_log import LogExcerpt
 from logbook_agent.running.programs import MOST_ANSWER_BYTES, ProgramAnswer, run_program
 from logbook_agent.running.worker.perform import named_files
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import HiddenValue, Sent, Spool
+from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.shell_words import split_env_words
-from logbook_agent.text.times import stamp
 
 # The state of a job that its launcher does not know any more.
 GONE = "gone"

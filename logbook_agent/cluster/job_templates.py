@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.layout import manual
+from logbook_agent.store.places import manual
 
 Words = tuple[str, ...]
 _KNOWN = {

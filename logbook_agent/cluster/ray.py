@@ -34,7 +34,7 @@ from logbook_agent.model.worker_report import Stage
 from logbook_agent.running.executors.contract import MachineFacts, Submission, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.tree import ARCHIVE
-from logbook_agent.store.spool import ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import ERRORS, FINAL, SEEN, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
@@ -126,7 +126,8 @@ class Ray(Remote):
             address = self.jobs.provide(f"_ray_pkg_{job}.zip", functools.partial(_zip, driver))
         environment = {"working_dir": address, "py_modules": [*packages.values()]}
         self.jobs.submit(job, f"python {_DRIVER}", environment)
-        write_sent_together([(item.spool, dataclasses.replace(sent, job=job)) for item, sent in items])
+        for item, sent in items:
+            item.spool.put(dataclasses.replace(sent, job=job))
 
     def _plan(
         self, job: str, items: Sequence[tuple[Submission, Sent]], at_most: int, packages: Sequence[str]

@@ -32,7 +32,7 @@ from logbook_agent.running.executors.contract import (
 from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool
 
 _FETCH_S = 600.0
 # A question that only looks has so long.
@@ -103,7 +103,8 @@ class Remote(Executor):
         first = [item.spool for item in new if not item.spool.has(SENT)]
         places = [f"{self.places.folder}/spools/{name}" for name in self.folders(new)]
         sent = [item.spool.get(Sent) or Sent(folder=place) for item, place in zip(new, places, strict=True)]
-        write_sent_together([(item.spool, one) for item, one in zip(new, sent, strict=True)])
+        for item, one in zip(new, sent, strict=True):
+            item.spool.put(one)
         try:
             self.launch(list(zip(new, sent, strict=True)), at_most)
         except NoAnswer:

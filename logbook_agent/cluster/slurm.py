@@ -30,7 +30,7 @@ from logbook_agent.model.worker_report import Stage
 from logbook_agent.running.executors.contract import MachineFacts, Submission, Unavailable, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.programs import NoAnswer
-from logbook_agent.store.spool import ERRORS, SENT, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import ERRORS, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 
@@ -152,10 +152,8 @@ class Slurm(Remote):
         answer = self.shell.run(words, stdin=self._script(array, python).encode())
         number = answer.text.strip().partition(";")[0]
         if answer.code == 0 and number.isdecimal():
-            jobs = [
-                (item, dataclasses.replace(sent, job=f"{number}_{element_of(sent.folder)}")) for item, sent in items
-            ]
-            write_sent_together([(item.spool, sent) for item, sent in jobs])
+            for item, sent in items:
+                item.spool.put(dataclasses.replace(sent, job=f"{number}_{element_of(sent.folder)}"))
         elif not sum(self._has_job(item.spool, sent) for item, sent in items):
             kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
             raise kind(f"sbatch did not submit {array.name}", cause=answer.said)

@@ -38,15 +38,15 @@ from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.programs import run_program
 from logbook_agent.running.worker.work import Work, read_work, unsealed, write_work
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import known
 from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
+from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.shell_words import split_env_words
-from logbook_agent.text.times import stamp
 
 # A submission without an answer may still be on its way for so long.
 _SETTLE_S = 300.0
@@ -240,7 +240,7 @@ class Typed(Submitter):
     def _launcher(self, work: Work) -> JobLauncher:
         line = _line(work)
         options = line.base + len(("job", "run"))
-        name = () if line.name is not None else ("--job-name={name}",)
+        name = () if line.job is not None else ("--job-name={name}",)
         return JobLauncher(
             templates=iris((work.executable, *work.argv[1 : line.base])),
             place=self.place,
@@ -258,10 +258,10 @@ class Typed(Submitter):
                 hint="pass it to iris in an environment variable",
             )
         sent = super()._sent(work)
-        return dataclasses.replace(sent, name=line.name or sent.name, is_typed=line.name is not None)
+        return dataclasses.replace(sent, name=line.job or sent.name, is_typed=line.job is not None)
 
 
-def _line(work: Work) -> known.IrisLine:
+def _line(work: Work) -> known.Found:
     line = known.iris(work.argv)
     if line is None:
         raise StoreError(f"{work.entry} run {work.run} is not a submission to Iris", cause="its spool was changed")

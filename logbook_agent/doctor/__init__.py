@@ -4,6 +4,5 @@ survey         the records, read once, that all checks look at
 examine        all checks in their order; what one finds is mended before the next one looks
 entry_checks   header and entries: conflicts of git, names, what cannot be read
 run_checks     folders and records of runs: without an entry, without a record; code and logs that are gone
-unfinished     runs that nobody finished, and their markers
-leftovers      temporary files
+leftovers      runs that nobody finished, their markers and folders; temporary files
 """

@@ -12,7 +12,7 @@ from logbook_agent.model.entry import RELATIONS, Entry, bare_id, format_id, id_n
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.provenance.git_calls import unmerged_below
 from logbook_agent.store import records
-from logbook_agent.store.layout import RUN_BYTES
+from logbook_agent.store.names import RUN_BYTES
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.text.phrases import listed
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-import shlex
 from collections.abc import Callable, Iterator
 from typing import TypedDict
 
@@ -16,16 +14,15 @@ from logbook_agent.doctor.entry_checks import (
     check_twins,
     check_voids,
 )
-from logbook_agent.doctor.leftovers import check_temporary_files
+from logbook_agent.doctor.leftovers import check_detached, check_markers, check_temporary_files, check_unfinished
 from logbook_agent.doctor.run_checks import check_code, check_folders, check_logs
-from logbook_agent.doctor.survey import DOCTOR_FIX, Check, Survey
-from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
+from logbook_agent.doctor.survey import Check, Survey
 from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import render, view_problem
 from logbook_agent.store.book import Book
 from logbook_agent.store.trouble import Severity, Trouble
-from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.store.workspace import Workspace
 
 
 def check_view(survey: Survey) -> Iterator[Trouble]:
@@ -46,7 +43,7 @@ def check_view(survey: Survey) -> Iterator[Trouble]:
             render(workspace, book)
             return "rendered"
 
-        mend = f"logbook render, or {DOCTOR_FIX}"
+        mend = f"{survey.typed('render')}, or {survey.fixing}"
         # Where views are made on each machine, a new clone has none.
         severity: Severity = "note" if problem.kind == "missing" and workspace.config.ignore_views else "warning"
         yield Trouble(severity, "view", book.view_path, str(problem), mend, fix, items=problem.blocks)
@@ -84,17 +81,7 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
             break
         if any(trouble.mended for trouble in new):
             survey = Survey(workspace, book, survey.reported)
-    return [_of_this(workspace, book, trouble) for trouble in _once(found)]
-
-
-# What would be about another logbook, or none, where there are several.
-_BARE = re.compile(r"\blogbook (?=doctor|render)")
-
-
-def _of_this(workspace: Workspace, book: Book, trouble: Trouble) -> Trouble:
-    """The trouble with commands that name its logbook, where they have to."""
-    words = shlex.join(["logbook", *naming(workspace, book)])
-    return dataclasses.replace(trouble, mend=_BARE.sub(lambda _: f"{words} ", trouble.mend))
+    return _once(found)
 
 
 def _of_feature(place: str) -> Check:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.survey import DOCTOR_FIX, OLD_S, Survey, age_s
+from logbook_agent.doctor.survey import OLD_S, Survey, age_s
 from logbook_agent.model.entry import id_number
 from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.git_calls import in_head
-from logbook_agent.store.layout import CODE, LOG, SWEEP_CSV
+from logbook_agent.store.names import CODE, LOG, SWEEP_CSV
 from logbook_agent.store.trouble import Trouble
-from logbook_agent.text.commands.title import title_of
+from logbook_agent.text.commands.script import title_of
 from logbook_agent.text.phrases import listed
 
 
@@ -70,7 +70,7 @@ def _check_run(survey: Survey, folder: Path) -> Iterator[Trouble]:
         yield Trouble("error", "run-record", folder, "an output without a run.json", mend)
     elif age_s(folder) >= OLD_S:
         # `run` makes the folder, looks at the code, and then writes the record.
-        message, mend = "a run that was cut off before anything started", f"{DOCTOR_FIX} removes the folder"
+        message, mend = "a run that was cut off before anything started", f"{survey.fixing} removes the folder"
         yield Trouble("warning", "run-record", folder, message, mend, survey.removing(folder))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,9 +14,8 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.trouble import Fix, Trouble
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming
 
-DOCTOR_FIX = "logbook doctor --fix"
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0
 
@@ -37,6 +37,15 @@ class Survey:
         self.workspace = workspace
         self.book = book
         self.reported = reported
+
+    def typed(self, command: str) -> str:
+        """A command as it is typed for this logbook."""
+        return shlex.join(["logbook", *naming(self.workspace, self.book), *command.split()])
+
+    @property
+    def fixing(self) -> str:
+        """The command that mends."""
+        return self.typed("doctor --fix")
 
     @cached_property
     def entries(self) -> dict[Path, Entry | StoreError]:

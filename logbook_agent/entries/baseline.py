@@ -23,9 +23,7 @@ from logbook_agent.pages.blocks import baseline_text
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.phrases import listed
-from logbook_agent.text.shell_words import assignments
-from logbook_agent.text.times import day
+from logbook_agent.text.phrases import assignments, day, listed
 
 # A baseline of more cases than this is a sweep whose case was not named.
 _MOST_CASES = 24

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
-from logbook_agent.entries.judging import checked_gates, with_gates
-from logbook_agent.entries.stated import check_distinct, parse_axis, parse_link, parse_metric, parse_template
+from logbook_agent.entries.judging import with_gates
+from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry
+from logbook_agent.entries.stated import Scope
 from logbook_agent.model.entry import DECISION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
@@ -32,19 +32,12 @@ LISTS: dict[str, Callable[[Any], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeChange:
+class ScopeChange(Scope):
     """What changes, as typed: texts to set, items to add, where an item of the same name is replaced, and the names of
     items to `drop`."""
 
     title: str | None = None
-    goal: str | None = None
-    metrics: Sequence[str] = ()
-    gates: Sequence[str] = ()
     free: Sequence[str] = ()
-    constraints: Sequence[str] = ()
-    links: Sequence[str] = ()
-    matrix: Sequence[str] = ()
-    templates: Sequence[str] = ()
     drop: Sequence[str] = ()
 
     @property
@@ -74,17 +67,8 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
             cause="without an ID, only the header of the logbook can be changed: goal, metrics, gates and the like",
             hint="logbook edit ID, or logbook list for the IDs",
         )
-    metrics = [parse_metric(text) for text in wanted.metrics]
-    check_distinct(metrics)
-    gates = checked_gates(wanted.gates)
-    added: dict[str, Sequence[Any]] = {
-        "metrics": metrics,
-        "constraints": [*map(clean, wanted.constraints)],
-        "links": [*map(parse_link, wanted.links)],
-        "matrix": [*map(parse_axis, wanted.matrix)],
-        "command_templates": [*map(parse_template, wanted.templates)],
-    }
-
+    added = wanted.lists
+    gates = added.pop("gates")
     at = workspace.stamp()
 
     def change(header: Header) -> Header:

@@ -8,51 +8,41 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from logbook_agent.entries.judging import checked_gates
 from logbook_agent.entries.stated import (
+    Scope,
     check_distinct,
     checked_prefix,
     checked_topic,
     derived_prefix,
-    parse_axis,
     parse_budget,
-    parse_link,
-    parse_metric,
-    parse_template,
 )
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, HeaderParts, Metric
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, parse_values
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.cited import check_citations
-from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.pages.embedded import check_citations
+from logbook_agent.pages.templates import templates_of
 from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
-from logbook_agent.store.root import create, prefix_of
-from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.store.new_book import create
+from logbook_agent.store.workspace import Workspace, naming, prefix_of
 from logbook_agent.text.markdown import clean
-from logbook_agent.text.times import zone_called
+from logbook_agent.text.phrases import zone_called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartRequest:
+class StartRequest(Scope):
     """The options of `start`, as typed; they win over what is `stated` by a file or a recipe, or add to it."""
 
     topic: str | None = None
     prefix: str | None = None
     title: str | None = None
-    goal: str | None = None
-    metrics: Sequence[str] = ()
-    gates: Sequence[str] = ()
-    constraints: Sequence[str] = ()
     stops: Sequence[str] = ()
-    links: Sequence[str] = ()
     baseline: Sequence[str] = ()
     baseline_source: str | None = None
-    matrix: Sequence[str] = ()
-    templates: Sequence[str] = ()
     zone: str | None = None
     budget: Sequence[str] = ()
     stated: HeaderParts = field(default_factory=HeaderParts)
@@ -109,8 +99,8 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
     given = _no_secret(workspace, "prefix", request.prefix or data.prefix)
     prefix = checked_prefix(given or derived_prefix(topic, _taken(workspace)))
     zone = zone_called(request.zone or data.zone or "UTC")
-    metrics = (*data.metrics, *(parse_metric(m) for m in request.metrics))
-    check_distinct(metrics)
+    lists: dict[str, Any] = {name: (*getattr(data, name), *typed) for name, typed in request.lists.items()}
+    check_distinct(lists["metrics"])
     return Header(
         topic=topic,
         title=clean(request.title or data.title or named.replace("_", " ").replace("-", " ")),
@@ -119,19 +109,11 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         zone=zone,
         goal=clean(request.goal or data.goal or "") or None,
         summary=clean(data.summary or "") or None,
-        metrics=metrics,
-        gates=(*data.gates, *checked_gates(request.gates)),
         free=data.free,
-        constraints=(*data.constraints, *map(clean, request.constraints)),
-        links=(*data.links, *map(parse_link, request.links)),
-        baseline=_baseline(workspace, request, data.baseline, metrics),
-        stop_criteria=(
-            *data.stop_criteria,
-            *(Criterion(text=clean(s)) for s in request.stops),
-        ),
-        matrix=(*data.matrix, *map(parse_axis, request.matrix)),
+        baseline=_baseline(workspace, request, data.baseline, lists["metrics"]),
+        stop_criteria=(*data.stop_criteria, *(Criterion(text=clean(text)) for text in request.stops)),
         budget=parse_budget(request.budget, data.budget),
-        command_templates=(*data.command_templates, *map(parse_template, request.templates)),
+        **lists,
     )
 
 

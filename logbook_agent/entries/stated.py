@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.entries.judging import checked_gates
 from logbook_agent.findings.criteria.predicate import checked_predicate
-from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import (
     STEP,
+    Budget,
     CommandTemplate,
     Criterion,
     HeaderParts,
@@ -27,11 +28,11 @@ from logbook_agent.model.header import (
 )
 from logbook_agent.model.units import UNITS, Direction, known
 from logbook_agent.model.values import as_written, parse_values
-from logbook_agent.store.layout import manual
 from logbook_agent.store.parse import parse_yaml
-from logbook_agent.text.lists import parse_list
+from logbook_agent.store.places import manual
+from logbook_agent.text.axis_values import parse_list
 from logbook_agent.text.markdown import clean
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 
 # A prefix that is derived from a topic gets no further word beyond this length.
 _PREFIX_CHARS = 16
@@ -218,7 +219,7 @@ def read_header_file(path: Path) -> HeaderParts:
             hint=f"write: {near}" if near else f"remove {unknown[0]!r} from {path}",
         )
     try:
-        return _checked(decode(HeaderParts, {key: _spelt_out(key, v) for key, v in data.items() if v is not None}))
+        return parts_of(data)
     except CodecError as error:
         raise UsageError(
             f"{path}: {error}",
@@ -227,13 +228,45 @@ def read_header_file(path: Path) -> HeaderParts:
         ) from error
 
 
+def parts_of(data: Mapping[str, Any]) -> HeaderParts:
+    """The parts of a header by their names; a text may be a short form. Raises CodecError, and UsageError for a short
+    form that cannot be read."""
+    return _checked(decode(HeaderParts, {key: _spelt_out(key, v) for key, v in data.items() if v is not None}))
+
+
+# The lists of a header that options add to.
+_LISTS = ("metrics", "gates", "constraints", "links", "matrix", "command_templates")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The scope of a logbook as it is typed: `ScopeOptions`."""
+
+    goal: str | None = None
+    metrics: Sequence[str] = ()
+    gates: Sequence[str] = ()
+    constraints: Sequence[str] = ()
+    links: Sequence[str] = ()
+    matrix: Sequence[str] = ()
+    templates: Sequence[str] = ()
+
+    @property
+    def lists(self) -> dict[str, tuple[Any, ...]]:
+        """What was typed for the lists of a header. Raises UsageError."""
+        typed = {name: getattr(self, "templates" if name == "command_templates" else name) for name in _LISTS}
+        parts = parts_of(typed)
+        check_distinct(parts.metrics)
+        return {name: getattr(parts, name) for name in _LISTS}
+
+
 _SHORT: dict[str, Callable[[str], Any]] = {
     "metrics": parse_metric,
+    "gates": lambda text: checked_gates([clean(text)])[0],
     "links": parse_link,
     "stop_criteria": lambda text: Criterion(text=clean(text)),
     "matrix": parse_axis,
     "command_templates": parse_template,
-    **dict.fromkeys(("constraints", "gates", "free"), clean),
+    **dict.fromkeys(("constraints", "free"), clean),
 }
 
 
@@ -243,7 +276,7 @@ def _spelt_out(key: str, value: Any) -> Any:
         return value
     if isinstance(value, dict) and key == "links" and not {"label", "url"} & value.keys():
         value = [f"{label}={url}" for label, url in value.items()]
-    items = value if isinstance(value, list) else [value]
+    items = value if isinstance(value, list | tuple) else [value]
     return [_SHORT[key](as_written(one)) if isinstance(one, str | int | float) else one for one in items]
 
 

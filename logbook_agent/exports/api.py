@@ -9,7 +9,7 @@ from logbook_agent.api import Logbook
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.campaign.stderr_display import ProgressDisplay
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.exports import frames
 from logbook_agent.exports.columns import DataColumn, columns_of
 from logbook_agent.exports.measured_rows import exported

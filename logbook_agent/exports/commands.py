@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from logbook_agent.cli.declared import arguments, flag, option
-from logbook_agent.cli.options import ONLY_WHERE, Common, Text, plain_pairs
+from logbook_agent.cli.options import ONLY_WHERE, Common, Text, arguments, flag, option, plain_pairs
 from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.exports import frames
 from logbook_agent.exports.columns import columns_of, csv_lines, json_pieces, left_out
@@ -26,8 +25,7 @@ from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.text.near import choice
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import choice, counted
 
 FORMS = tuple(ENDINGS)
 # Those that are text, which may go to stdout.

@@ -28,8 +28,7 @@ from logbook_agent.model.gates import SAME, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, is_own
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.values import canonical
-from logbook_agent.text.commands.axis_words import with_place
-from logbook_agent.text.lists import axis_option
+from logbook_agent.text.axis_values import axis_option, with_place
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line, sweep_command
 

@@ -24,8 +24,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.stats import level_change, median, noise_floor
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import varied
-from logbook_agent.text.phrases import bounded, counted
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import bounded, counted, duration
 
 _DIGITS = 16
 # Fewer pairs do not tell how far they scatter.

@@ -18,8 +18,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Run
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, listed
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import bounded, duration, listed
 
 # A table and further notes, which are Markdown already.
 RenderTable: TypeAlias = Callable[[Table, Sequence[str]], str]

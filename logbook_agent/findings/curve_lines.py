@@ -6,8 +6,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Curve
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, counted
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, bounded, counted
 
 _SHOWN = 8
 

@@ -15,9 +15,8 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Device, InputFile, Run, Scalar
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, counted, listed
-from logbook_agent.text.shell_words import assignments, command_line, planned_words, split_env_words
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import assignments, bounded, counted, duration, listed
+from logbook_agent.text.shell_words import command_line, planned_words, split_env_words
 
 # A page of an entry stays as short as a person can read, however many runs there are.
 SHOWN_COMMANDS = 100

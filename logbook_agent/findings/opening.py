@@ -24,8 +24,7 @@ from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import with_unit
 from logbook_agent.model.values import varied
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.phrases import counted, listed
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, counted, listed
 
 # So many sentences are shown where there is room for few.
 SHOWN = 12

@@ -29,8 +29,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.summary import FoundEntry, TriedItem
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.near import choice
-from logbook_agent.text.phrases import bounded
+from logbook_agent.text.phrases import bounded, choice
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.

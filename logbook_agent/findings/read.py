@@ -32,12 +32,11 @@ from logbook_agent.findings.protocol import Clock, Records, TypingPlace
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.synopses import Synopsis, moved_on, of_comparisons, without_code
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
-from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.codec import decode
 from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import fails
-from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.header import NO_BUDGET, Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries, spent
 from logbook_agent.model.summary import Summary, TriedItem
 from logbook_agent.text.markdown import escape

@@ -18,7 +18,7 @@ from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun
 from logbook_agent.model.summary import Summary
 from logbook_agent.text.markdown import cut_sentence, plain
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments
 
 BUDGET_BYTES = 8000
 # What is always there takes no more.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.worker.written import PLACE as PLACE
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,16 +8,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from logbook_agent.cli.declared import argument, flag, option
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.options import Common, Text, argument, flag, option
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.stated import checked_topic
 from logbook_agent.imports.formats import FORMATS, format_of
 from logbook_agent.imports.taking_in import ImportResult, Source, TakenEntry, take_in
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.store.workspace import Workspace, naming
-from logbook_agent.text.near import choice
-from logbook_agent.text.phrases import bounded, counted
+from logbook_agent.text.phrases import bounded, choice, counted
 
 _MOST_BYTES = 2**26
 _SHOWN = 20

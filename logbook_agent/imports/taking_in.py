@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from logbook_agent.entries.drafts import checked_label
+from logbook_agent.entries.new_entry import checked_label
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.imports.document import Document, Quoted, ReportedEntry, SourceSpan, lines_of
 from logbook_agent.imports.formats import document_of, is_newest_first
@@ -24,8 +24,7 @@ from logbook_agent.model.header import HeaderParts
 from logbook_agent.model.run import Env, Exit, Run, noted, withheld
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.root import prefix_of
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, prefix_of
 from logbook_agent.text.markdown import clean, cut_line
 from logbook_agent.text.shell_words import shell_syntax, split_env_words
 
@@ -153,7 +152,8 @@ def _written(
         entry = _entry_of(workspace, found.source.name, one.entry, entry_id, _imported(kept, one.span, lines))
         before = earlier.get(one.entry.name) or earlier.get(entry.title)
         named = [n.text for n in found.document.named if one.span.first <= n.line <= one.span.last]
-        book.write_runs(_runs(book, entry_id, one.entry, found.source.name, named))
+        for run in _runs(book, entry_id, one.entry, found.source.name, named):
+            book.write_run(run)
         book.write_entry(replace(entry, supersedes=before))
         entries.append(replace(one, id=entry_id, supersedes=before))
     note = book.write_entry(_note(workspace, book, found, kept, lines))

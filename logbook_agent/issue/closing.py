@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from logbook_agent.cli.declared import flag, option
-from logbook_agent.cli.options import Common, prose, prose_options
+from logbook_agent.cli.options import Common, flag, option, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.issue.book_sync import SyncResult, sync_after
@@ -19,7 +18,7 @@ from logbook_agent.model.header import Closing, Header
 from logbook_agent.model.record import GOING
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.open_runs import open_series
+from logbook_agent.store.book_spools import open_series
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, escape, one_line, plain
 from logbook_agent.text.phrases import counted, listed

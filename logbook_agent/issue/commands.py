@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from shlex import join
 from typing import Annotated
 
-from logbook_agent.cli.declared import argument, flag, option, repeated
-from logbook_agent.cli.options import Common, Text, duration
+from logbook_agent.cli.options import Common, Text, argument, duration, flag, option, repeated
 from logbook_agent.cli.output import say
 from logbook_agent.issue.book_sync import SyncRequest, SyncResult, adopted, sync, write_offline
 from logbook_agent.issue.destination import default_repository, issue_of, site_of_names

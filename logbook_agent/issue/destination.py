@@ -10,7 +10,7 @@ from logbook_agent.issue.token import is_named, token_for
 from logbook_agent.issue.values import Links
 from logbook_agent.model.errors import NoToken
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import address
 from logbook_agent.text.address import IssueAddress, RepositoryAddress, Site

@@ -17,11 +17,9 @@ from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import header_values, opening_values
-from logbook_agent.pages.cited import opening_with_numbers
-from logbook_agent.pages.plotted import NamedPlot
+from logbook_agent.pages.embedded import NamedPlot, opening_with_numbers
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import counted
-from logbook_agent.text.times import minute
+from logbook_agent.text.phrases import counted, minute
 
 
 @dataclass(frozen=True, kw_only=True)

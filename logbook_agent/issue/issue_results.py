@@ -17,11 +17,10 @@ from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import MeasuredMetric, Summary
-from logbook_agent.pages.plotted import NamedPlot
-from logbook_agent.store.layout import PLOTS
+from logbook_agent.pages.embedded import NamedPlot
+from logbook_agent.store.names import PLOTS
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import counted
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, counted
 
 # More columns than this are no table that people read.
 _MOST_METRICS = 12

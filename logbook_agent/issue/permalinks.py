@@ -15,12 +15,11 @@ from pathlib import Path, PurePosixPath
 from logbook_agent.issue.values import Links
 from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.pages.views import parse
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
-from logbook_agent.store.layout import ARTIFACTS
-from logbook_agent.store.names import EntryNames
-from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.names import ARTIFACTS, EntryNames
+from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
-from logbook_agent.text.marked import parse
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")

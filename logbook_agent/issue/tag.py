@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from logbook_agent.cli.declared import argument, option, repeated
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, argument, option, repeated
 from logbook_agent.issue.book_sync import SyncResult, sync_after
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
 from logbook_agent.issue.destination import connect, default_repository, links_of

@@ -14,7 +14,7 @@ from logbook_agent.issue.issue_results import LeftFile, files, pictures, results
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
-from logbook_agent.pages.plotted import NamedPlot
+from logbook_agent.pages.embedded import NamedPlot
 from logbook_agent.pages.sections import sections
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size

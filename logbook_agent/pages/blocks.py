@@ -23,12 +23,11 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import known, with_unit
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
-from logbook_agent.pages.templating.templates import Templates, templates_of
+from logbook_agent.pages.templates import Templates, templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import assignments
-from logbook_agent.text.times import minute
+from logbook_agent.text.phrases import assignments, minute
 
 # What a heading may end in behind the title; a title that ends so gets a backslash before the bracket.
 _SUFFIX = re.compile(rf"\((?=(?:confidence:[^()]*|{'|'.join(NAMED_KINDS)})\)$)")
@@ -86,7 +85,7 @@ class Blocks:
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
         """The sections of an entry, before a template lays them out."""
-        said = said_of(record, self._header.metrics, self.table)
+        said = said_of(record, self._header.metrics, self.table) if record.runs else None
         files = artifacts_text(self._header.topic, record)
         return sections(record, said, later=later, answer=answer, plots=plots, artifacts=files)
 

@@ -55,7 +55,7 @@ class Section:
 
 def sections(
     record: Record,
-    said: ComputedTexts,
+    said: ComputedTexts | None,
     *,
     later: Mapping[str, Sequence[str]] = NO_LATER,
     answer: Answer | None = None,
@@ -64,8 +64,8 @@ def sections(
 ) -> tuple[Section, ...]:
     """All sections of an entry in order. A field without text holds a place for a computed section.
 
-    `said` are its computed texts, `answer` is that to its comparison, `plots` are the
-    pictures that it names, and `artifacts` the files that its runs left.
+    `said` are the computed texts of its runs, `answer` is that to its comparison, `plots` are the pictures that it
+    names, and `artifacts` the files that its runs left.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
@@ -92,12 +92,17 @@ def _free(label: str, suffix: str, taken: set[str]) -> str:
     return next(name for name in names if name.casefold() not in taken)
 
 
-def _computed(record: Record, said: ComputedTexts) -> list[tuple[str, str, str]]:
+def _computed(record: Record, said: ComputedTexts | None) -> list[tuple[str, str, str]]:
+    is_planned = bool(record.entry.commands) or record.entry.comparison is not None
+    planned = (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record) if is_planned else "")
+    if said is None:
+        return [planned]
+    result = "reported" if all(s.run.is_reported for s in record.runs) else "measured"
     return [
         (COMMAND, "executed", said.command),
-        (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record)),
+        planned,
         (CONFIG, "recorded", said.config),
-        (RESULT, "reported" if all(s.run.is_reported for s in record.runs) else "measured", said.result),
+        (RESULT, result, said.result),
     ]
 
 

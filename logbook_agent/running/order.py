@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.features import hook_module
-from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import BudgetSpent, LogbookError
+from logbook_agent.model.header import NO_BUDGET
 from logbook_agent.model.record import spent
 from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress

@@ -22,7 +22,7 @@ from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import Inside
 from logbook_agent.running.programs import resolve
 from logbook_agent.text.commands.launchers import Launched, recognise
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 from logbook_agent.text.shell_words import command_line, split_env_word, split_env_words
 
 if TYPE_CHECKING:

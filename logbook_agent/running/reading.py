@@ -23,13 +23,13 @@ from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import READ, RESULT, SAFE_LOG
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor, redacted_pieces
-from logbook_agent.text.times import stamp
 
 _RESULT_FILE_BYTES = 64 * 1024 * 1024
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy as copy_of
@@ -17,11 +20,9 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
 from logbook_agent.store.book_spools import BookSpools
-from logbook_agent.store.cache import KeptSummaries, Stamp, stamp_of
-from logbook_agent.store.claims import Claims
-from logbook_agent.store.ids import Reservations, reservations_of
-from logbook_agent.store.layout import HEADER, VIEW_BYTES
-from logbook_agent.store.names import new_uid
+from logbook_agent.store.cache import RACY_NS, stamp_of
+from logbook_agent.store.names import HEADER, VIEW_BYTES, new_uid
+from logbook_agent.store.reservations import Claims, Reservations, reservations_of
 from logbook_agent.text.redaction.plain import clean_record
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from logbook_agent.model.summary import Summary
 
 _R = TypeVar("_R")
+# The place of summaries in the cache.
+_SUMMARIES = "summaries"
 
 
 class Book(BookSpools):
@@ -227,38 +230,36 @@ class Book(BookSpools):
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
-        ids, redactor = self.entry_ids(), self.redactor  # the header is read by now
-        # Summaries hold no secret that was known when they were made.
-        kept = self.kept_summaries(f"{self._header_stamp} {redactor.settings_key}", redactor.needles)
+        ids, redactor, began_ns = self.entry_ids(), self.redactor, time.time_ns()  # the header is read by now
+        version = f"{self._header_stamp} {redactor.settings_key}"
+        kept = self.cache.values(_SUMMARIES, redactor.forms)
         found: list[Summary] = []
-        fresh: dict[str, tuple[Stamp, Summary]] = {}
+        fresh: dict[str, tuple[str, str]] = {}
         damaged: list[LogbookError] = []
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
         for entry_id in ids:
             try:
                 whole = self.whole_name(entry_id)
-                stamp = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}")
-                summary = kept.get(entry_id, stamp)
-                if summary is None:
-                    record = self.record(entry_id)
-                    summary = summarise(record)
-                    if all(s.run.exit is not None for s in record.runs):
-                        fresh[entry_id] = (stamp, summary)
-                found.append(summary)
+                files, newest_ns = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}")
+                before, text = kept.get(entry_id, ("", ""))
+                if before == (stamp := f"{version} {files}"):
+                    with contextlib.suppress(ValueError):  # the cache is damaged
+                        found.append(json.loads(text))
+                        continue
+                record = self.record(entry_id)
+                found.append(summarise(record))
+                if began_ns - newest_ns > RACY_NS and all(s.run.exit is not None for s in record.runs):
+                    fresh[entry_id] = stamp, json.dumps(found[-1], ensure_ascii=False)
             except (NotFound, FileNotFoundError):
                 continue  # as above
             except OSError as error:
                 damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))
             except StoreError as error:
                 damaged.append(error)
-        kept.save(fresh, ids)
+        there = {*ids}
+        if fresh or not kept.keys() <= there:
+            self.cache.keep(_SUMMARIES, {key: value for key, value in {**kept, **fresh}.items() if key in there})
         return Summaries(entries=tuple(found), damaged=tuple(damaged))
-
-    def kept_summaries(self, version: str, secrets: Sequence[bytes]) -> KeptSummaries:
-        """The summaries of this version that the cache has, without those that hold one of these secrets."""
-        kept = KeptSummaries(self.cache, version)
-        kept.load(secrets)
-        return kept
 
     def read_view(self) -> str | None:
         if not os.path.lexists(self.view_path):

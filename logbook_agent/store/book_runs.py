@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,8 @@ from logbook_agent.model.run_numbers import typed_run
 from logbook_agent.store import records
 from logbook_agent.store.cache import Cache
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import CODE
-from logbook_agent.store.names import EntryNames, new_uid, run_names
-from logbook_agent.store.user_config import NO_PLACES, UserPlaces
+from logbook_agent.store.names import CODE, EntryNames, new_uid, run_names
+from logbook_agent.store.places import NO_PLACES, UserPlaces
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
@@ -58,7 +57,7 @@ class BookRuns:
         self.open_folder = self.folder / "open"
         # What is this user's alone.
         self.state = places.state
-        self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
+        self.cache = Cache(places.cache, topic)
         # The entries that were written here, or the header, and the view does not show yet.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"
@@ -172,17 +171,12 @@ class BookRuns:
 
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets; returns what was written."""
-        return self.write_runs([run])[0]
-
-    def write_runs(self, runs: Sequence[Run]) -> list[Run]:
-        """`write_run` for many, together."""
-        runs = [clean_run(run, self.redactor) for run in runs]
-        for run in runs:
-            self._share_code(self.runs_folder / run.name)
-        found = [(self.runs_folder / run.name / "run.json", run) for run in runs]
-        records.write_runs(self.files, found, durable=self.durable)
-        self.changed.update(run.entry for run in runs)
-        return runs
+        run = clean_run(run, self.redactor)
+        folder = self.runs_folder / run.name
+        self._share_code(folder)
+        records.write_run(self.files, folder / "run.json", run, durable=self.durable)
+        self.changed.add(run.entry)
+        return run
 
     def _share_code(self, folder: Path) -> None:
         """Move the files of a run's code, which are named by their content, to where all runs of it share them."""
@@ -230,20 +224,14 @@ class BookRuns:
     def each_run(self, entry_id: str) -> list[tuple[int, Run | LogbookError]]:
         """The runs of an entry with their numbers, in order; for a record that cannot be read, why."""
         found: list[tuple[int, Run | LogbookError]] = []
-        for number in self.run_stamps(entry_id):
+        folder = self.entry_runs_folder(entry_id)
+        for number, name in self._list_runs(folder).items():
+            if not os.path.lexists(f"{folder}/{name}/run.json"):
+                continue  # cut off before it had a record
             try:
                 found.append((number, self.run(entry_id, number)))
             except StoreError as error:
                 found.append((number, error))
-        return found
-
-    def run_stamps(self, entry_id: str) -> dict[int, tuple[int, int]]:
-        """By number, when (ns) each record of an entry's runs last changed in any way, and its size; in order."""
-        folder, found = self.entry_runs_folder(entry_id), {}
-        for number, name in self._list_runs(folder).items():
-            with contextlib.suppress(OSError):  # cut off before it had a record
-                state = os.lstat(f"{folder}/{name}/run.json")
-                found[number] = (state.st_ctime_ns, state.st_size)
         return found
 
     def run_numbers(self, entry_id: str) -> list[int]:

@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.record import GOING, UnfinishedRun, run_state
 from logbook_agent.model.worker_report import Stage
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import LOG, SETTINGS_BYTES
-from logbook_agent.store.names import marker_name, run_of_marker
+from logbook_agent.store.names import LOG, SETTINGS_BYTES, marker_name, run_of_marker
 from logbook_agent.store.processes import this_host
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
     from logbook_agent.store.spool import Heartbeat, Spool
+
 
 # What the folder of a detached series of runs is called, behind its entry; that of the work of a run, in its own.
 SERIES, _WORKING = ".series", "work"
@@ -116,3 +117,44 @@ class BookSpools(BookRuns):
         """The entries that such a series was started for, and what it left is still there."""
         names = self.files.names(self.open_folder)
         return [self.names.id_of(name.removesuffix(SERIES)) for name in names if name.endswith(SERIES)]
+
+
+# -- what goes on now ------------------------------------------------------------------------------------
+
+
+def open_runs(book: BookSpools) -> list[UnfinishedRun]:
+    """The runs of a logbook that have not ended, in the order of their names."""
+    found = []
+    for run in sorted(book.open_runs(), key=lambda run: (run.entry, run.run)):
+        if run.exit is not None:
+            continue
+        beat, said = book.heartbeat(run), engine_said(book, run)
+        at, last = (beat.at, beat.last) if beat is not None else (None, None)
+        found.append(UnfinishedRun(run=run, state=run_state(run, book.stage), heartbeat=at, last=last, said=said))
+    return found
+
+
+def engine_said(book: BookSpools, run: Run) -> str | None:
+    """What the engine of a run on another machine said of it last, such as why it waits; None where it said nothing, or
+    that cannot be read."""
+    from logbook_agent.store.spool import Seen
+
+    with contextlib.suppress(StoreError):
+        seen = book.spool(run).get(Seen)
+        return seen.said if seen is not None else None
+    return None
+
+
+def going_runs(book: BookSpools) -> list[UnfinishedRun]:
+    """The open runs whose command may still run, or is still to begin."""
+    return [one for one in open_runs(book) if one.state in GOING]
+
+
+def open_series(book: BookSpools) -> list[str]:
+    """The entries whose runs a detached series makes now."""
+    return [entry_id for entry_id in book.series_names() if book.series(entry_id).is_held()]
+
+
+def is_open(book: BookSpools, entry_id: str) -> bool:
+    """Whether a run of an entry, or a series of its runs, has not come to its end."""
+    return book.series(entry_id).is_held() or any(one.run.entry == entry_id for one in going_runs(book))

@@ -1,21 +1,23 @@
-"""The project's settings: `logbook.toml`, or `[tool.logbook]` in pyproject.toml, from here upwards."""
+"""Settings: those of the project, in `logbook.toml` or `[tool.logbook]` of pyproject.toml, from here upwards; and those
+of the user, which no branch can change."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.code_rules import CodeRules
+from logbook_agent.model.code import CodeRules
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import SettingError, StoreError, UsageError
 from logbook_agent.store.folder import is_inside
-from logbook_agent.store.layout import SETTINGS_BYTES
-from logbook_agent.store.opening import read_named, text_of
+from logbook_agent.store.names import SETTINGS_BYTES
+from logbook_agent.store.opening import named_text, read_named, text_of
 from logbook_agent.store.parse import parse_toml
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of, user_folder
 from logbook_agent.text.redaction.shapes import Rule
 
 if TYPE_CHECKING:
@@ -184,9 +186,7 @@ def _check(config: Config, file: Path) -> None:
         hint = "keep templates in the repository whose logbooks use them"
         raise SettingError(f"templates points outside {_bounds(file)}", hint)
     if config.secret_rules:
-        from logbook_agent.store.config_rules import check_rules  # few projects have rules of their own
-
-        check_rules(config.secret_rules)
+        _check_rules(config.secret_rules)
     if config.github != GitHubConfig():
         _check_github(config.github)
 
@@ -215,3 +215,89 @@ def _check_github(config: GitHubConfig) -> None:
 
 def _bad(file: Path, message: str, hint: str) -> UsageError:
     return UsageError(f"{file.name}: {message}", cause=f"the settings in {file} are not valid", hint=hint)
+
+
+# -- redaction rules of a project: bounded, and able to hide more but never less ---------------------------
+
+_RULE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
+_RULE_EXAMPLE = """write: [[secret_rules]] id = "acme-token", regex = 'acme_[a-z0-9]{32}', keywords = ["acme_"]"""
+_MOST_RULES = 100
+_MOST_CHARACTERS = 2_000
+# Compiling and matching take time with the repetitions. A group that is repeated without a limit may take for ever.
+_MOST_REPETITIONS = 2_000
+_COUNT = re.compile(r"\{[0-9,]{0,9}?([0-9]{1,9})\}")
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)(?:[*+]|\{[0-9]*,\})")
+# What records consist of. A rule that hides any of it would leave nothing to read.
+_EVERYDAY = (
+    *("experiment", "note", "decision", "incident", "finished", "planned", "exploratory", "replicated"),
+    *("stable", "MOE-I8-003", "2026-02-10T10:43:00+00:00", "tflops", "Hypothesis", "0.5", "12345"),
+)
+
+
+def _check_rules(rules: Sequence[Rule]) -> None:
+    """Raises SettingError naming the rule of the setting `secret_rules` and what is wrong with it."""
+    if len(rules) > _MOST_RULES:
+        raise SettingError(f"secret_rules has {len(rules)} rules, over the limit of {_MOST_RULES}", "join some with |")
+    for place, rule in enumerate(rules):
+        _check_rule(rule, f"secret_rules[{place}]")
+
+
+def _check_rule(rule: Rule, where: str) -> None:
+    if _RULE_ID.fullmatch(rule.id) is None:
+        raise SettingError(f"{where}: id must be a short name of a-z, 0-9 and -", _RULE_EXAMPLE)
+    if not 0 < len(rule.regex) <= _MOST_CHARACTERS:
+        raise SettingError(f"{where}: regex must be a string of 1 to {_MOST_CHARACTERS} characters", _RULE_EXAMPLE)
+    if not all(rule.keywords):
+        raise SettingError(f"{where}: a keyword is empty", _RULE_EXAMPLE)
+    try:
+        pattern = re.compile(rule.regex)
+    except re.error as error:
+        raise SettingError(f"{where}: regex: {error}", "patterns are in the syntax of Python's re") from None
+    if _REPEATED_GROUP.search(rule.regex) or sum(map(int, _COUNT.findall(rule.regex))) > _MOST_REPETITIONS:
+        hint = "repeat characters, as in [a-z0-9-]{32}; lower the numbers in {m,n}"
+        raise SettingError(f"{where}: regex repeats a group without a limit, or too often", hint)
+    if pattern.search("") is not None:
+        raise SettingError(f"{where}: regex matches the empty string", "require at least one character")
+    if any(pattern.search(word) is not None for word in _EVERYDAY):
+        raise SettingError(f"{where}: regex matches ordinary words", "require something that only the secret has")
+
+
+# -- the user's own ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserConfig:
+    """Settings of the user: `$XDG_CONFIG_HOME/logbook-agent/config.toml`, else `~/.config/logbook-agent/config.toml`.
+
+    launchers: tables `[launchers.NAME]`, or texts, their templates
+    executors: tables `[executors.NAME]`
+    allow_run: folders of logbooks for which `logbook mcp --allow-run` may start commands; absolute, or from `~/`
+    """
+
+    launchers: dict[str, Any] = field(default_factory=dict)
+    executors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    allow_run: tuple[str, ...] = ()
+
+
+def user_config_file(environ: Mapping[str, str]) -> Path | None:
+    """Where the settings are, or would be; None where the environment names no home."""
+    folder = user_folder(environ, "config")
+    return None if folder is None else folder / "config.toml"
+
+
+def load_user_config(environ: Mapping[str, str]) -> UserConfig:
+    """The settings; the defaults where there is no file. Raises StoreError for a file that cannot be read, and
+    UsageError for one that does not fit."""
+    path = user_config_file(environ)
+    if path is None or not os.path.lexists(path):
+        return UserConfig()
+    try:
+        return decode(UserConfig, parse_toml(named_text(path, limit=SETTINGS_BYTES)))
+    except StoreError as error:
+        hint = f"correct or remove the file: {path}"
+        raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error
+    except ValueError as error:
+        is_unknown = isinstance(error, CodecError) and error.message == "unknown key"
+        names = ", ".join(f.name for f in fields(UserConfig))
+        hint = f"the settings are: {names}" if is_unknown else "correct that line"
+        raise UsageError(f"your settings are not valid: {error}", cause=f"they are in {path}", hint=hint) from error

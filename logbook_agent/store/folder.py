@@ -15,20 +15,19 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.names import PROSE_BYTES
 from logbook_agent.store.opening import (
     content,
     mode_of,
     not_regular,
     opened,
-    sync,
     take,
     text_of,
     unreadable,
@@ -42,8 +41,6 @@ _SHARED = 0o1777
 _MAKING_PAUSES, _PAUSE_S = 100, 0.005
 # How long a lock is waited for.
 _LOCK_S = 30.0
-# Of many files that are written together, so many are open at a time.
-_TOGETHER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,49 +150,29 @@ class Folder:
         Not `durable`: for what can be made again, because a power cut may leave it empty. A new `private` file is for
         this user alone. A lone surrogate, which no record holds, is written as `?`.
         """
-        self._replace([(name, data)], durable=durable, private=private)
-
-    def write_together(self, files: Sequence[tuple[Name, bytes]], *, durable: bool = True) -> None:
-        """`write` for many files, which wait for the disk together: that takes little longer than for one of them.
-        All are on disk when it returns; when it raises StoreError, some may be."""
-        for start in range(0, len(files), _TOGETHER):
-            self._replace(files[start : start + _TOGETHER], durable=durable)
-
-    def _replace(
-        self, files: Sequence[tuple[Name, str | bytes | Iterable[bytes]]], *, durable: bool, private: bool = False
-    ) -> None:
-        # The outer of the two: closing a file on a full disk fails, too.
-        with writing(self.path / files[0][0]), contextlib.ExitStack() as stack:
-            written = [self._beside(stack, name, data, private=private) for name, data in files]
-            if durable:
-                sync([(path, file.fileno()) for path, file, _ in written])
-            for path, file, temporary in written:
-                with writing(path):
-                    file.close()
-                    temporary.replace(path)
-            if durable:
-                folders = []
-                for path in {path.parent: path for path, *_ in written}.values():
-                    folders.append((path, os.open(path.parent, os.O_RDONLY)))
-                    stack.callback(os.close, folders[-1][1])
-                sync(folders)
-
-    def _beside(
-        self, stack: contextlib.ExitStack, name: Name, data: str | bytes | Iterable[bytes], *, private: bool = False
-    ) -> tuple[Path, BinaryIO, Path]:
-        """The path of a file, and the open temporary one that is to replace it, which is removed in the end."""
         path, mode = self._replaceable(name)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        pieces = data.encode("utf-8", "replace") if isinstance(data, str) else data
         with writing(path):
             descriptor = self._create(temporary, os.O_RDWR | os.O_EXCL, 0o600 if private else 0o666)
-            stack.callback(temporary.unlink, missing_ok=True)
-            file = stack.enter_context(os.fdopen(descriptor, "wb"))
-            if mode is not None:
-                os.fchmod(descriptor, mode)
-            text = data.encode("utf-8", "replace") if isinstance(data, str) else data
-            file.writelines((text,) if isinstance(text, bytes) else text)
-            file.flush()
-        return path, file, temporary
+            try:
+                # Closing a file on a full disk fails, too.
+                with os.fdopen(descriptor, "wb") as file:
+                    if mode is not None:
+                        os.fchmod(descriptor, mode)
+                    file.writelines((pieces,) if isinstance(pieces, bytes) else pieces)
+                    file.flush()
+                    if durable:
+                        os.fsync(descriptor)
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+            if durable:
+                folder = os.open(path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
 
     def _create(self, name: Name, flags: int, mode: int = 0o666) -> int:
         return os.open(self.check(name), flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)

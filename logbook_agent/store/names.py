@@ -1,7 +1,7 @@
-"""What entries and runs are called.
+"""What the files of a logbook are called, and how large they may be.
 
-On disk by their whole names, `MOE-003.k3x9q` and `01.p2m4a`, which never change and which no two clones give twice. In
-a process, and by people, by the number alone, as long as one entry or run has it.
+Entries and runs have whole names on disk, `MOE-003.k3x9q` and `01.p2m4a`, which never change and which no two clones
+give twice. In a process, and by people, they are called by the number alone, as long as one entry or run has it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,27 @@ from typing import Any
 from logbook_agent.model.entry import RELATIONS, bare_id, parse_id
 from logbook_agent.model.run_numbers import UID_CHARS, TwinRun, run_number
 
+# Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
+# rows of 64 Mi characters together, which are some 160 MiB as JSON.
+SETTINGS_BYTES = 2**20
+PROSE_BYTES = 16 * 2**20
+RUN_BYTES = 256 * 2**20
+VIEW_BYTES = 256 * 2**20
+# What the block of the header is called in the view; the others are called after their entries.
+HEADER = "header"
+# What the log of a run is called, beside its record and in its spool.
+LOG = "output.log"
+# The rows of a sweep, beside its runs.
+SWEEP_CSV = "sweep.csv"
+# The folder of the pictures that the view shows.
+PLOTS = "plots"
+# The points of its curves, there, too: of a run that goes on or was cut off, then one of the others. Large ones
+# stay out of git.
+CURVES, CURVES_LARGE = "curves.points", "curves.large.points"
+# The folder of its code's diff and untracked files: in the logbook, and in a spool.
+CODE = "code"
+# The folder of the files that the command left: beside the record of its run, and in its spool.
+ARTIFACTS = "artifacts"
 # The keys of records that name entries.
 _NAMING = frozenset({*RELATIONS, "entry", "last_entry", "entries", "evidence"})
 # What a person's own keys hold is no name of ours.

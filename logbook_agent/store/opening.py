@@ -1,4 +1,4 @@
-"""Opening what somebody else may have put there, taking locks, and waiting for the disk; `folder.py` says where.
+"""Opening what somebody else may have put there, and taking locks; `folder.py` says where.
 
 Errors of the file system become StoreErrors: what happened to which file, the likely cause, and what to type.
 """
@@ -10,12 +10,12 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.names import PROSE_BYTES
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -26,8 +26,6 @@ _KINDS = {
     stat.S_IFLNK: "a symbolic link",
 }
 _PAUSE_S = 0.005
-# Of many files that are written together, so many wait for the disk.
-_SYNCS = 16
 
 
 def read_named(path: Path, *, limit: int) -> bytes:
@@ -95,20 +93,6 @@ def take(descriptor: int, timeout_s: float = 0, *, kind: int = fcntl.LOCK_EX) ->
             time.sleep(_PAUSE_S)
         else:
             return True
-
-
-def sync(opened: Sequence[tuple[Path, int]]) -> None:
-    """fsync them at the same time: the file system then writes its journal once for many."""
-    if len(opened) == 1:
-        with writing(opened[0][0]):
-            os.fsync(opened[0][1])
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(_SYNCS) as pool:
-        for (path, _), done in [(one, pool.submit(os.fsync, one[1])) for one in opened]:
-            with writing(path):
-                done.result()
 
 
 # -- errors ---------------------------------------------------------------------------------------

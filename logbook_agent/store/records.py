@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -21,8 +21,7 @@ from logbook_agent.model.run_numbers import UID, run_number
 from logbook_agent.model.values import as_written
 from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
-from logbook_agent.store.names import renamed
+from logbook_agent.store.names import PROSE_BYTES, RUN_BYTES, renamed
 from logbook_agent.store.parse import dump_yaml, line_of, parse_json, parse_yaml, place_of
 
 if TYPE_CHECKING:
@@ -131,14 +130,10 @@ def _stored(record: Any) -> dict[str, Any]:
     return {"format": FORMAT, **data}
 
 
-def write_runs(files: Folder, runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> None:
-    """Write runs of one logbook, together."""
-    written = []
-    for path, run in runs:
-        _check_readable(path, run, check_run)
-        text = json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False)
-        written.append((path, _checked(path, text.encode() + b"\n", RUN_BYTES)))
-    files.write_together(written, durable=durable)
+def write_run(files: Folder, path: Path, run: Run, *, durable: bool = True) -> None:
+    _check_readable(path, run, check_run)
+    text = json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False)
+    files.write(path, _checked(path, text.encode() + b"\n", RUN_BYTES), durable=durable)
 
 
 def _check_readable(path: Path, record: T, check: Callable[[T], None]) -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.worker_report import OVER, Began, End, Stage
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, PROSE_BYTES, RUN_BYTES
+from logbook_agent.store.names import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, PROSE_BYTES, RUN_BYTES
 from logbook_agent.store.opening import take
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import group_lives, this_host
@@ -283,13 +283,6 @@ def keep_files(book: BookRuns, spool: Spool, *, is_whole: bool = True) -> None:
     for name in _KEPT if is_whole else (name for name in _KEPT if name != ARTIFACTS):
         if spool.has(name) and not os.path.lexists(folder / name):
             spool.files.move(name, folder / name)
-
-
-def write_sent_together(items: Sequence[tuple[Spool, Sent]]) -> None:
-    """`put` for many spools of one logbook, together."""
-    if items:
-        files = [(spool.folder / SENT, _json(sent)) for spool, sent in items]
-        items[0][0].files.write_together(files)
 
 
 def _json(value: object) -> bytes:

@@ -17,13 +17,11 @@ from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.folder import is_inside
-from logbook_agent.store.repository import repository_of
-from logbook_agent.store.root import books, prefix_of
-from logbook_agent.store.user_config import UserPlaces, places_of
+from logbook_agent.store.places import NO_PLACES, UserPlaces, places_of, repository_of
+from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.redactor import Redactor, by_shape
 from logbook_agent.text.redaction.secrets import secrets_in
-from logbook_agent.text.times import stamp
 
 
 def utc_now() -> datetime:
@@ -31,9 +29,21 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def checkouts_folder(environ: Mapping[str, str]) -> Path:
-    """The folder of all checkouts that are made for a while, which is this user's alone. It need not exist."""
-    return Path(environ.get("TMPDIR") or "/tmp") / f"logbook-checkouts-{os.getuid()}"  # noqa: S108 - nobody else's
+def books(root: Path, *, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES) -> list[Book]:
+    """All logbooks under `root`, by topic; also one whose header cannot be read. `places`: as of `Book`."""
+    if not root.is_dir():
+        return []
+    names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
+    found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
+    return [Book(root, topic, redactor=redactor, places=places) for topic in sorted(found)]
+
+
+def prefix_of(book: Book) -> str | None:
+    """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
+    try:
+        return book.header.prefix
+    except StoreError:
+        return None
 
 
 @dataclass(kw_only=True, eq=False)

@@ -1,8 +1,11 @@
-"""Numbers of things, and lists of them, as a sentence says them."""
+"""Pieces of sentences: numbers of things, lists of them, values, times, and the nearest of the words that are valid."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+
+from logbook_agent.model.errors import UsageError
 
 
 def listed(texts: Sequence[str], most: int = 20, joint: str = ", ") -> str:
@@ -17,6 +20,11 @@ def bounded(lines: Sequence[str], most: int, rest: str = "more") -> list[str]:
     return [*lines[:most], *([f"and {left_out:,} {rest}"] if left_out > 0 else [])]
 
 
+def assignments(values: Mapping[str, object]) -> str:
+    """`topk=2 quant_mode=int8`, for reading: nothing is quoted."""
+    return " ".join(f"{name}={value}" for name, value in values.items())
+
+
 def size_text(count: int) -> str:
     """So many bytes: `812 B`, `12.3 KiB`, `4.2 GiB`."""
     if count < 1024:
@@ -28,3 +36,101 @@ def size_text(count: int) -> str:
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """`1 run`, `3 runs`; `plural` where it is not the noun with an s."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+# -- times, to the minute in the logbook's zone ---------------------------------------------------------
+
+
+def zone_of(name: str) -> tzinfo:
+    """The zone of an IANA name. Raises UsageError for one that this machine does not know."""
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise UsageError(
+            f"unknown time zone {name!r}",
+            cause="a zone is an IANA name",
+            hint="use a name such as UTC, Europe/Berlin or America/Los_Angeles",
+        ) from error
+
+
+def zone_called(text: str) -> str:
+    """The IANA name that people write in capitals or not. Raises UsageError for one that this machine does not know."""
+    try:
+        zone_of(text)
+        return text
+    except UsageError:
+        from zoneinfo import available_timezones
+
+        name = next((name for name in available_timezones() if name.casefold() == text.casefold()), None)
+        if name is None:
+            raise
+        return name
+
+
+def minute(iso: str, zone: str) -> str:
+    """`2026-02-10T10:43:00+00:00` in UTC as `2026-02-10 10:43`; text that is no time stays as it is."""
+    try:
+        moment = datetime.fromisoformat(iso)
+    except ValueError:
+        return iso
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    shown_in = zone_of(zone)
+    try:
+        return moment.astimezone(shown_in).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError):  # at the ends of the calendar
+        return iso
+
+
+def day(iso: str, zone: str) -> str:
+    """The day of a moment in a zone, `2026-02-10`; of text that is no time, its first ten characters."""
+    return minute(iso, zone)[:10]
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as records store it: UTC, ISO 8601, whole seconds."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def duration(seconds: float | None) -> str:
+    """A length of time for people: `0.42 s`, `12.3 s`, `4 min 05 s`, `2 h 10 min`."""
+    if seconds is None:
+        return "?"
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def length(seconds: float) -> str:
+    """A length of time: `45 s`, `12 min`, `1.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+# -- mistyped names ------------------------------------------------------------------------------------
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """The word that is nearly this one, if there is one."""
+    from difflib import get_close_matches  # only errors need it
+
+    near = get_close_matches(word.casefold(), list(words), n=1, cutoff=0.75)
+    return near[0] if near else None
+
+
+def choice(option: str, given: str, words: Iterable[str]) -> str:
+    """`--kind decision` for `decsion`; for a word that is near to none each of them, so that nobody takes a guess of
+    ours for what was meant."""
+    all_ = list(words)
+    near = nearest(given, all_)
+    return f"{option} {near}" if near else f"one of: {', '.join(f'{option} {word}' for word in all_)}"

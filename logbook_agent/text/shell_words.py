@@ -54,11 +54,6 @@ def env_word(key: str, value: str) -> str:
     return f"{key}={shlex.quote(value)}"
 
 
-def assignments(values: Mapping[str, object]) -> str:
-    """`topk=2 quant_mode=int8`, for reading: nothing is quoted."""
-    return " ".join(f"{name}={value}" for name, value in values.items())
-
-
 def command_line(argv: Sequence[str], env: Mapping[str, str] | None = None, *, shell: bool = False) -> str:
     """Shell text that runs `argv` with `env` when pasted: `K='v' cmd 'a b'`.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.pages.templating.templates import NAMES
+from logbook_agent.pages.templates import NAMES
 from tests.conftest import REPOSITORY
 from tests.project.test_project_texts import texts
 

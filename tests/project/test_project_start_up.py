@@ -56,4 +56,4 @@ print('LOADED', *sorted({m.split('.')[0] for m in sys.modules}))
     loaded = set(done.stdout.split("LOADED")[1].split())
     assert {"jinja2", "yaml"} <= loaded
     unwanted = {"jax", "github", "requests", "markdown_it", "scipy", "numpy", "rich", "pydantic", "asyncio", "psutil"}
-    assert loaded.isdisjoint(unwanted | {*EXTRAS, "starlette", "uvicorn"} - {"sqlite3"})
+    assert loaded.isdisjoint(unwanted | {*EXTRAS, "starlette", "uvicorn"})

@@ -18,13 +18,11 @@ WRITES = {
 }  # fmt: skip
 # Names that mean other things too: of these modules, they write.
 OF_MODULES = {("os", "replace"), ("os", "remove"), ("os", "link"), ("shutil", "copy"), ("shutil", "move")}
-OF_MODULES |= {("sqlite3", "connect")}
 # Of ours, with such a name: a rule of redaction.
 NO_WRITERS = {"rule.replace"}
 
 WRITERS = {
     "store/folder.py": "the one place",
-    "store/cache.py": "SQLite opens the cache itself, in the cache folder",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "cluster/far.py": "on the other machine: its spools, where no logbook is",
     "cluster/ray_driver.py": "on a node of Ray: the standard library alone is there",

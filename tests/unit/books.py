@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from logbook_agent.store.book import Book
-from logbook_agent.store.user_config import places_of
+from logbook_agent.store.places import places_of
 
 
 def book_of(folder: Path, topic: str = "moe") -> Book:

@@ -192,14 +192,12 @@ def _other_file(base: Base, random: Random) -> Document:
             f"work/logbooks/{_file_name(random)}/logbook.yaml",
         )
     )
-    near = random.choice([base[p] for p in base if p.rsplit(".", 1)[-1] in ("yaml", "json", "sqlite")])
+    near = random.choice([base[p] for p in base if p.rsplit(".", 1)[-1] in ("yaml", "json")])
     content = damaged(near, random) if random.random() < 0.5 else text(random).encode("utf-8", "surrogatepass")
     if path.endswith("MOE-005"):
         content = as_json(
             changed({"host": "h", "pid": 1, "started": 1.5, "root": "/x", "at": "2026-02-10"}, {}, random), random
         )
-    if path.endswith("sqlite") and path in base:
-        content = damaged(base[path], random)
     return Document(
         kind="other",
         path=path,

@@ -23,7 +23,7 @@ from typing import Any
 import jinja2
 
 from logbook_agent import cli
-from logbook_agent.cli import spaces
+from logbook_agent.cli import common
 from tools.fuzz.arena import WRITABLE, Arena, base_of, laid_out
 from tools.fuzz.documents import Base
 from tools.fuzz.hub import REPOSITORY, Hub
@@ -186,14 +186,13 @@ def prepare_environment(top: Path, host: str) -> None:
     )
     tempfile.tempdir = None
     moment = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)
-    spaces.utc_now = lambda: moment
     passed = [0.0]
 
     def sleep(seconds: float) -> None:
         passed[0] += seconds
 
     jinja2.Environment.compile = functools.cache(jinja2.Environment.compile)
-    spaces.timing.update(clock=lambda: passed[0], sleep=sleep)
+    common.replaced.update(now=lambda: moment, timing={"clock": lambda: passed[0], "sleep": sleep})
 
 
 @contextmanager
@@ -288,8 +287,6 @@ def told(document: Document, words: Words, answer: Answer) -> Iterator[str]:
         yield f"one file ends the list: {str(data)[:300]}"
         return
     there = {e["id"] for e in data["data"]}
-    if (document.path or "").endswith(".sqlite"):
-        return  # a cache of this machine's own, which may hold anything that fits to the files
     inside = _ID.search(document.path or "")
     name = document.name or (inside[0] if inside and inside[0] in IDS else None)
     if missing := IDS - there - {name}:

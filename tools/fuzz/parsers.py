@@ -21,14 +21,13 @@ from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, RemoteError
 from logbook_agent.model.header import Metric
+from logbook_agent.pages import views as views
 from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.config import load_config
+from logbook_agent.store.config import load_config, load_user_config
 from logbook_agent.store.parse import dump_yaml, parse_json, parse_yaml
-from logbook_agent.store.user_config import load_user_config
-from logbook_agent.text import marked as views
 from logbook_agent.text.redaction.plain import clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret

@@ -19,7 +19,6 @@ _CHANGES = {
     "os.truncate": 1,
     "os.chmod": 1,
     "os.utime": 1,
-    "sqlite3.connect": 1,
 }
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # What commands start without being told to: git, what describes the machine, and the renderer of templates.

@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 
 from logbook_agent.agents.mcp.tool_table import tools
-from logbook_agent.cli.declared import flag
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, flag
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.user_config import load_user_config, user_config_file
+from logbook_agent.store.config import load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
 
 MCP_EXTRA = "mcp"

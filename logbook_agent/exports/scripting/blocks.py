@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TextIO
 
 from logbook_agent import INSIDE, result_line
-from logbook_agent.entries.drafts import (
+from logbook_agent.entries.new_entry import (
     Prose,
     check_no_prose,
     check_required,

@@ -13,7 +13,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Question
 from logbook_agent.model.record import digest
 from logbook_agent.model.run import Row, Run
-from logbook_agent.text.commands.axis_words import ANY
+from logbook_agent.text.axis_values import ANY
 
 _ENV, _PACKAGE = "env:", "package:"
 # The place of a checkout that was made for a while (`checkouts_folder`).

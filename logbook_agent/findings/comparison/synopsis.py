@@ -12,8 +12,7 @@ from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, O
 from logbook_agent.findings.comparison.answers import last_to_settle, missing_pairs
 from logbook_agent.findings.comparison.judgement import sittings
 from logbook_agent.model.comparison import BLOCK_PAIRS
-from logbook_agent.text.phrases import counted, listed
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, counted, listed
 
 # Of cases and metrics that a sentence names.
 _SHOWN = 4

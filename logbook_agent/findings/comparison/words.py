@@ -8,8 +8,7 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Out
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
 from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.units import TIMES, format_value, known
-from logbook_agent.text.phrases import counted, listed
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, counted, listed
 
 # So many problems of the runs are shown.
 SHOWN_NOTES = 3

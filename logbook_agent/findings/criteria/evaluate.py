@@ -10,8 +10,7 @@ from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.criteria import predicate as of
 from logbook_agent.findings.criteria.evidence import Facts, every, met, not_computable, some, unmet
 from logbook_agent.findings.criteria.side_by_side import compared
-from logbook_agent.model.budget import NO_BUDGET, Budget
-from logbook_agent.model.header import Computed, Criterion, metric_named
+from logbook_agent.model.header import NO_BUDGET, Budget, Computed, Criterion, metric_named
 from logbook_agent.model.stats import median
 from logbook_agent.text.phrases import counted
 

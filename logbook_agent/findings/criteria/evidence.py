@@ -13,9 +13,8 @@ from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.protocol import Records, SameCode
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
-from logbook_agent.model.budget import NO_BUDGET, Budget
 from logbook_agent.model.entry import is_withdrawn, settled
-from logbook_agent.model.header import Computed, Metric
+from logbook_agent.model.header import NO_BUDGET, Budget, Computed, Metric
 from logbook_agent.model.record import Record, spent
 from logbook_agent.model.values import Scalar
 

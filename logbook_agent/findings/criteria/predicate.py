@@ -22,12 +22,12 @@ from datetime import date
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.comparison.answer import SETTLED
-from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.comparison import MINIMUM_EFFECT, OF_CODE, code_hash
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Budget
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 
 Values: TypeAlias = tuple[Scalar, ...]
 Config: TypeAlias = Mapping[str, Scalar]

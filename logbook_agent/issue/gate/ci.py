@@ -17,8 +17,7 @@ from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.code_labels import SameCode
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.run_request import check_count
-from logbook_agent.cli.declared import arguments, flag, number, option, repeated
-from logbook_agent.cli.options import Common, duration, minimum_effect_of
+from logbook_agent.cli.options import Common, arguments, duration, flag, minimum_effect_of, number, option, repeated
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ENV, READ, TIMEOUT
 from logbook_agent.entries.start import StartRequest, start

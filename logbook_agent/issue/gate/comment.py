@@ -20,7 +20,7 @@ from logbook_agent.model.errors import Unreachable
 from logbook_agent.text import markdown as md
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments
 
 if TYPE_CHECKING:
     from logbook_agent.issue.github import GitHub

@@ -13,7 +13,7 @@ from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.run_request import RunRequest, setup_command
 from logbook_agent.campaign.sweep_request import requested
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.new_entry import Prose
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import LogbookError, UsageError

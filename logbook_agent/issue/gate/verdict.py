@@ -17,7 +17,7 @@ from logbook_agent.issue.gate.pull_request import Commits
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.gates import fails
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly, is_own
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments
 
 _TAIL_LINES = 20
 

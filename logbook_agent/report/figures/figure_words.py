@@ -10,8 +10,7 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.figures.figure import PlotAxis
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.phrases import counted
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments, counted
 
 # What XML cannot hold, and what shows nothing or turns the order of other text around.
 _UNSHOWN = re.compile(

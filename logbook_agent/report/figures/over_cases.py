@@ -13,9 +13,9 @@ from logbook_agent.model.values import is_number, parse_scalar
 from logbook_agent.report.figures.by_pair import SAID_CHARS, side_name, title_of
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, Shape, key
 from logbook_agent.report.figures.figure_words import name_of, number_axis, span_of
+from logbook_agent.text.axis_values import in_order
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.natural_order import in_order
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments
 
 # Where changes differ by this factor, their axis is compressed towards its ends.
 _BENT = 20.0

@@ -16,8 +16,8 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
 from logbook_agent.report.live.live_runs import LiveRun, LiveRuns, ended, in_line
 from logbook_agent.store.book import Book
+from logbook_agent.store.book_spools import open_runs, open_series
 from logbook_agent.store.cache import RACY_NS, stamp_of
-from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
 
@@ -105,15 +105,15 @@ class _KnownBook(Book):
     def record(self, entry_id: str) -> Record:
         """As `Book.record`."""
         try:
-            stamp = stamp_of(str(self.entry_path(entry_id)), str(self.entry_runs_folder(entry_id)))
+            stamp, newest_ns = stamp_of(str(self.entry_path(entry_id)), str(self.entry_runs_folder(entry_id)))
         except OSError:
             return super().record(entry_id)
         known = self._records.get(entry_id)
-        if known is not None and known[0] == stamp.text:
+        if known is not None and known[0] == stamp:
             return known[1]
         record = super().record(entry_id)
-        if time.time_ns() - stamp.newest_ns > RACY_NS and all(s.run.exit is not None for s in record.runs):
-            self._records[entry_id] = stamp.text, record
+        if time.time_ns() - newest_ns > RACY_NS and all(s.run.exit is not None for s in record.runs):
+            self._records[entry_id] = stamp, record
         return record
 
 

@@ -10,7 +10,7 @@ from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.live_runs import LastPoint, LiveRun
 from logbook_agent.report.terminal.progress_lines import KINDS
 from logbook_agent.text.markdown import one_line
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import duration
 
 # Pieces of text, each with its style.
 Line: TypeAlias = Sequence[tuple[str, str]]

@@ -6,8 +6,7 @@ import json
 import signal
 from pathlib import Path
 
-from logbook_agent.cli.declared import flag, number, option
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.options import Common, Text, flag, number, option
 from logbook_agent.cli.output import say
 from logbook_agent.model.errors import NotFound
 from logbook_agent.report.live.looking import ends_well, looking

@@ -11,7 +11,7 @@ from logbook_agent.findings.comparison.synopsis import cases_of, is_same, outcom
 from logbook_agent.report.figures.over_cases import against
 from logbook_agent.report.page.context import PageContext
 from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import assignments
 
 _SHOWN_CARDS, _SHOWN_FINDINGS, _SHOWN_ROWS = 12, 12, 40
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.cited import with_numbers
+from logbook_agent.pages.embedded import with_numbers
 from logbook_agent.report.page.curve_charts import CurveCharts
 from logbook_agent.report.page.links import NoLinks
 from logbook_agent.text.as_html import as_html, as_inline_html

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.pages.templates import templates_of
 from logbook_agent.report.page.context import PageContext
 from logbook_agent.report.page.entry_section import Kept, entry_section
 from logbook_agent.report.page.links import NO_LINKS, NoLinks

@@ -14,9 +14,7 @@ from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.model.units import format_value, with_unit
 from logbook_agent.text.as_html import is_web, visible
 from logbook_agent.text.markdown import cut_line, cut_sentence, escape, lead, one_line
-from logbook_agent.text.phrases import counted
-from logbook_agent.text.shell_words import assignments
-from logbook_agent.text.times import duration, minute
+from logbook_agent.text.phrases import assignments, counted, duration, minute
 
 if TYPE_CHECKING:
     from jinja2 import Environment

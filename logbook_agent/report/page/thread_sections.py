@@ -23,7 +23,7 @@ from logbook_agent.report.page.curve_charts import chart_values
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.report.page.rendering import PageSection, section
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.times import minute, stamp
+from logbook_agent.text.phrases import minute, stamp
 
 # A page of a thousand entries stays small.
 _SHOWN_ROWS = 2000

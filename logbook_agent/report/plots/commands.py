@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from logbook_agent.cli.declared import argument, flag, option, repeated
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.options import Common, Text, argument, flag, option, repeated
 from logbook_agent.cli.output import say
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, Entry, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.pages.plotted import plot_path
+from logbook_agent.pages.embedded import plot_path
 from logbook_agent.pages.views import changing
 from logbook_agent.report.figures.catalogue import figures
 from logbook_agent.report.figures.figure import Figure
@@ -25,8 +24,7 @@ from logbook_agent.report.plots.plot_files import keep, keep_all, keep_due
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.near import choice
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import choice, listed
 
 _SHOWN = 12
 _Record = TypeVar("_Record", Entry, Header)

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.plotted import plot_path
+from logbook_agent.pages.embedded import plot_path
 from logbook_agent.report.figures.catalogue import figures, named, own_figures
 from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.figures.svg import OURS, svg
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import PLOTS
+from logbook_agent.store.names import PLOTS
 
 
 def keep(book: Book, found: Iterable[Figure]) -> None:

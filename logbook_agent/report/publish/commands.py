@@ -6,8 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from logbook_agent.cli.declared import flag, option
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.options import Common, Text, flag, option
 from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.report.page.page import page_file

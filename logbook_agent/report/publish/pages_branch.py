@@ -14,7 +14,7 @@ from logbook_agent.report.page.write import GENERATOR
 from logbook_agent.report.publish.pages import PublishedFile
 from logbook_agent.running.provenance.git_calls import GitAnswer, write_git
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 
 # Pages of GitHub are served as they are, and not built by Jekyll.
 _AS_IT_IS = PublishedFile(path=".nojekyll", content=b"")

@@ -21,8 +21,7 @@ from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.terminal.progress_lines import KINDS, STYLES, effect_bar
 from logbook_agent.text.markdown import one_line
-from logbook_agent.text.shell_words import assignments
-from logbook_agent.text.times import minute
+from logbook_agent.text.phrases import assignments, minute
 
 _STATES = {"failed": "red", "running": "cyan", "planned": "dim", "void": "dim", "superseded": "dim"}
 _LEAST, _LEAST_TEXT = 6, 12

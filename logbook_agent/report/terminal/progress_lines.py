@@ -16,8 +16,7 @@ from rich.text import Text
 from logbook_agent.cli.output import clean
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
 from logbook_agent.text.escapes import visible
-from logbook_agent.text.phrases import size_text
-from logbook_agent.text.times import length
+from logbook_agent.text.phrases import length, size_text
 
 # What an outcome looks like, wherever it is drawn.
 # What is settled is bold.

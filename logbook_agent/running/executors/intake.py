@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +26,10 @@ from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files, run_at
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import duration
 
 _ERROR_CHARS = 500
 # Smaller differences of clocks are not reported.
@@ -260,8 +259,8 @@ def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence
         warn_once(workspace, text)
     took_s = time.monotonic() - began
     if executor and told and took_s >= _MOMENT_S:
-        quiet = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": told[-1][:_SAID_CHARS]}
-        book.cache.keep(_QUIET, {executor: json.dumps(quiet)}, ())
+        until_s = time.time() + min(_MOST_S, _FACTOR * took_s)
+        book.cache.keep(_QUIET, {**book.cache.values(_QUIET), executor: (str(until_s), told[-1][:_SAID_CHARS])})
     return taken.ended
 
 
@@ -279,8 +278,5 @@ def _by_executor(book: Book) -> dict[str, list[Spool]]:
 
 def _why_skipped(book: Book, executor: str) -> str | None:
     """Why an executor is not asked now; None if it may be asked."""
-    if executor and (text := book.cache.values(_QUIET).get(executor)) is not None:
-        quiet = json.loads(text)
-        if 0 < quiet["until"] - time.time() <= _MOST_S:
-            return f"{quiet['why']}; it is asked again within a minute"
-    return None
+    until_s, why = book.cache.values(_QUIET).get(executor, ("0", "")) if executor else ("0", "")
+    return f"{why}; it is asked again within a minute" if 0 < float(until_s) - time.time() <= _MOST_S else None

@@ -22,7 +22,7 @@ from logbook_agent.running.executors.contract import (
 )
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work, write_work
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.names import LOG
 from logbook_agent.store.processes import MARK, end_command
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Spool, name_holder
 

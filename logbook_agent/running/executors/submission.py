@@ -19,7 +19,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import Seen, Spool
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.times import duration
+from logbook_agent.text.phrases import duration
 
 # Pauses between attempts: the first, and the longest.
 FIRST_S, MOST_S = 1.0, 30.0
@@ -54,7 +54,7 @@ class Attempts:
         with contextlib.ExitStack() as stack:
             found = [_submission(workspace, book, plan, name, self._executor, stack) for plan in plans]
             self._items = [item for item, _ in found]
-            self.runs = book.write_runs([run for _, run in found])
+            self.runs = [book.write_run(run) for _, run in found]
             self._claims = stack.pop_all()
 
     @property

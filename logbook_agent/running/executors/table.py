@@ -16,11 +16,11 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL, TYPED
 from logbook_agent.running.executors.contract import Executor, Launches
 from logbook_agent.running.executors.local import Local
-from logbook_agent.store.layout import manual
-from logbook_agent.store.user_config import load_user_config, user_config_file
+from logbook_agent.store.config import load_user_config, user_config_file
+from logbook_agent.store.places import manual
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, launchers_from, wrap
-from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import nearest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -18,13 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from logbook_agent.model.code import Code, UntrackedFile
-from logbook_agent.model.code_rules import CodeRules
+from logbook_agent.model.code import Code, CodeRules, UntrackedFile
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Problem, noted, withheld
 from logbook_agent.running.provenance.git_calls import working_tree
 from logbook_agent.running.provenance.named_files import NamedFiles, files_named, unnamed_sources
-from logbook_agent.store.repository import Repository, branch_of, repository_of
+from logbook_agent.store.places import Repository, branch_of, repository_of
 from logbook_agent.text.phrases import listed
 
 KEEP_BYTES = 2**20

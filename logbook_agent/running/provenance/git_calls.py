@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.programs import NOT_STARTED, NoAnswer, ProgramAnswer, absolute_path, run_program
-from logbook_agent.store.repository import repository_of
+from logbook_agent.store.places import repository_of
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 256 * 2**20

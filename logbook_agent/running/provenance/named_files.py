@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from logbook_agent.model.code_rules import CodeRules
+from logbook_agent.model.code import CodeRules
 from logbook_agent.model.run import InputFile
 from logbook_agent.text.commands.script import simple_commands_of
 

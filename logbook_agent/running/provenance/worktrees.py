@@ -23,9 +23,8 @@ from shlex import join
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git, write_git
 from logbook_agent.store.folder import Folder
+from logbook_agent.store.places import checkouts_folder, repository_of
 from logbook_agent.store.processes import is_in_use
-from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import checkouts_folder
 
 # A checkout of a large repository takes a while, and so does fetching its history.
 CHECKOUT_TIMEOUT_S = 600.0

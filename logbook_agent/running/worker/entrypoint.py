@@ -40,7 +40,7 @@ from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import HAS_PROC
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, ROOM, Heartbeat, Seen, Spool, name_holder
-from logbook_agent.text.times import stamp
+from logbook_agent.text.phrases import stamp
 
 HEARTBEAT_S = 5.0
 # An end that cannot be written (a full disk) is tried again for so long.

@@ -31,12 +31,12 @@ from logbook_agent.running.results.result_lines import split_line
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import CODE, LOG
+from logbook_agent.store.names import CODE, LOG
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
 from logbook_agent.store.spool import RESULT
 from logbook_agent.text.commands.hosts import several_hosts
+from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.times import stamp
 
 # Of a line that may name a file; so many names are taken.
 _LINE_BYTES, _MOST_NAMED = 1 << 16, 20_000

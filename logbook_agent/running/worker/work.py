@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from logbook_agent.model.code import Code
-from logbook_agent.model.code_rules import CodeRules
+from logbook_agent.model.code import Code, CodeRules
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.names import PROSE_BYTES
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import WORK
 from logbook_agent.text.redaction.redactor import Redactor

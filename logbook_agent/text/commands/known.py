@@ -18,7 +18,8 @@ _IRIS_ENV = ("-e", "--env-vars")
 
 class Found(NamedTuple):
     """A launcher's command line in its parts; `prefix` counts the words before the remote command. `submits`: it
-    returns before that has ended."""
+    returns before that has ended. Of `BASE job run OPTIONS -- CMD`, `base` counts the words up to `job`, and `job` is
+    what it calls the job itself."""
 
     name: str
     target: str | None
@@ -27,34 +28,13 @@ class Found(NamedTuple):
     env: dict[str, str]
     submits: bool = False
     syncs: bool = True
-
-
-class IrisLine(NamedTuple):
-    """A command line `BASE job run OPTIONS -- CMD`: `base` counts its words up to `job`, `prefix` those up to CMD.
-    `name` is what it calls the job itself."""
-
-    base: int
-    prefix: int
-    cluster: str | None
-    env: dict[str, str]
-    name: str | None
-    is_waited_for: bool
+    base: int = 0
+    job: str | None = None
 
 
 def known(words: Sequence[str]) -> Found | None:
     """The parts of a command line of either launcher, local environment words already taken off; None for any other."""
-    found = dev_tpu(words)
-    line = iris(words) if found is None else None
-    if line is None:
-        return found
-    return Found(
-        name="iris",
-        target=line.cluster,
-        prefix=line.prefix,
-        command=tuple(words[line.prefix :]),
-        env=line.env,
-        submits=not line.is_waited_for,
-    )
+    return dev_tpu(words) or iris(words)
 
 
 def remote_part(words: Sequence[str]) -> int | None:
@@ -100,7 +80,7 @@ def _value(words: Sequence[str], *names: str) -> str | None:
     return next((value for _, value in given_options(words, names)), None)
 
 
-def iris(words: Sequence[str]) -> IrisLine | None:
+def iris(words: Sequence[str]) -> Found | None:
     """The parts of a command line of `iris job run`, started by itself or by `uv run`."""
     place = next((i for i, word in enumerate(words) if posixpath.basename(word) == "iris"), None)
     if place is None or "--" not in words[place:] or (place and posixpath.basename(words[0]) != "uv"):
@@ -110,7 +90,7 @@ def iris(words: Sequence[str]) -> IrisLine | None:
     if list(words[base + 1 : base + 2]) != ["run"]:
         return None
     env: dict[str, str] = {}
-    name, is_waited_for, at = None, True, base + 2
+    job, is_waited_for, at = None, True, base + 2
     while at < len(words) and words[at] != "--":
         option, equals, value = words[at].partition("=")
         is_waited_for = is_waited_for and option != "--no-wait"
@@ -121,9 +101,17 @@ def iris(words: Sequence[str]) -> IrisLine | None:
             continue
         has_value = not equals and option not in _IRIS_SWITCHES
         if option == "--job-name":
-            name = value if equals else "".join(words[at + 1 : at + 2])
+            job = value if equals else "".join(words[at + 1 : at + 2])
         at += 2 if has_value else 1
     if at + 1 >= len(words):
         return None
-    cluster = _value(words[place + 1 : base], "--cluster", "--config")
-    return IrisLine(base=base, prefix=at + 1, cluster=cluster, env=env, name=name, is_waited_for=is_waited_for)
+    return Found(
+        name="iris",
+        target=_value(words[place + 1 : base], "--cluster", "--config"),
+        prefix=at + 1,
+        command=tuple(words[at + 1 :]),
+        env=env,
+        submits=not is_waited_for,
+        base=base,
+        job=job,
+    )

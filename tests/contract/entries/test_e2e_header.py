@@ -116,3 +116,15 @@ def test_a_metric_without_a_direction_names_the_command_that_states_it(cli: Cli)
     command = line[line.index("edit ") :].replace("'...'", "because").split()
     assert cli(*command).code == 0
     assert cli("status", "-L", "two", "--json").data["metrics"] == ["foo:min"]
+
+
+def test_a_file_whose_gate_is_none_starts_nothing(cli: Cli, folder: Path) -> None:
+    (folder / "header.yaml").write_text('topic: moe\ngates: ["ok = = 1"]\n')
+    answer = cli("start", "--from", "header.yaml")
+    assert answer.code == 2
+    assert "'ok = = 1' is not a gate" in answer.err
+    assert "--gate 'ok == 1'" in answer.err
+    assert not (folder / "logbooks").exists()
+    (folder / "header.yaml").write_text('topic: moe\ngates: ["ok==1"]\n')
+    assert cli("start", "--from", "header.yaml").code == 0
+    assert "gates:\n- ok == 1\n" in (folder / "logbooks/moe/logbook.yaml").read_text()

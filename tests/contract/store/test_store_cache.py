@@ -42,4 +42,4 @@ def test_two_roots_share_none_and_one_by_two_paths_does(started: Cli, folder: Pa
     (tmp_path / "link").symlink_to(folder)
     assert Store(tmp_path / "link").cache_path == Store(folder).cache_path
     assert Store(tmp_path / "elsewhere").cache_path != Store(folder).cache_path
-    assert list(folder.rglob("*.sqlite*")) == []
+    assert list(folder.rglob("*.summaries.json")) == []

@@ -15,8 +15,7 @@ from logbook_agent.model.errors import RemoteError
 from logbook_agent.model.header import Baseline, Criterion, Header
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.units import KNOWN
-from logbook_agent.pages.templating.environment import environment
-from logbook_agent.pages.templating.templates import NAMES
+from logbook_agent.pages.templates import NAMES, environment
 from logbook_agent.running.executors import TYPED
 from logbook_agent.running.provenance.software import PATTERNS
 from logbook_agent.store.config import REQUIRABLE

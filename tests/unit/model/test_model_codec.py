@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.comparison import Design, Question
 from logbook_agent.model.entry import PLOT_KINDS, Entry
-from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.header import Budget, Header, Metric
 from logbook_agent.model.run import Run
 
 # Strategies from the classes themselves, so that a new field is tested without being listed here.

@@ -17,10 +17,10 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Exit, Measurement, Output, Row, Run, noted
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.pages.templates import Templates
+from logbook_agent.pages.views import Block, build, written
+from logbook_agent.pages.views import parse as parse_view
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.marked import Block, build, written
-from logbook_agent.text.marked import parse as parse_view
 from tests.breadth import examples
 
 PIECES = [

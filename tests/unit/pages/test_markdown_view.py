@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.pages.views import Block, build, is_generated, parse, written
 from logbook_agent.text import markdown as md
-from logbook_agent.text.marked import Block, build, is_generated, parse, written
 
 HOSTILE = st.lists(
     st.sampled_from(

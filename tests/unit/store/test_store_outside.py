@@ -14,7 +14,6 @@ from tests.contract.store.test_store_outside import picture
 ACTS: dict[str, Callable[[str | Path, Path], object]] = {
     "write": lambda path, top: Folder(top).write(path, b"x"),
     "text": lambda path, top: Folder(top).write(path, "x"),
-    "together": lambda path, top: Folder(top).write_together([(path, b"x")]),
     "create": lambda path, top: Folder(top).create(path, b"x"),
     "log": lambda path, top: Folder(top).create_log(path),
     "lock": lambda path, top: Folder(top).lock(path).__enter__(),

@@ -13,7 +13,7 @@ from logbook_agent.cluster.sent_code import tree_of
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.worker.tree import ARCHIVE, slot
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.places import Repository, repository_of
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from logbook_agent.issue.permalinks import published, pushed_commit
 from logbook_agent.issue.values import Links
+from logbook_agent.pages.views import Block, build
 from logbook_agent.text.address import RepositoryAddress
-from logbook_agent.text.marked import Block, build
 from tests.stored import at
 
 pytestmark = pytest.mark.slow

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.text.commands.flags import flags, parts
-from logbook_agent.text.commands.script import simple_commands
-from logbook_agent.text.commands.title import TITLE_CHARS, title_of
+from logbook_agent.text.commands.script import TITLE_CHARS, simple_commands, title_of
 
 LOOP = (
     "set -euo pipefail; for pm in none ep; do for tk in 2 8; do .venv/bin/python lib/bench_moe_hillclimb.py "

@@ -1,24 +1,62 @@
-"""The plots that entries and the header name: as pictures in the view, and which have to be drawn."""
+"""What features put into texts that are shown: the numbers that people cite, and the plots that entries and the header
+name, as pictures in the view; and which plots have to be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from logbook_agent.features import hook_module
+from logbook_agent.findings.opening import Failed, InWords, Opening
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import PLOTS
+from logbook_agent.store.names import PLOTS
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 
+T = TypeVar("T", InWords, Failed)
+_OPENS = "[["
 # Of a picture: its first element.
 _START_BYTES = 4096
+
+
+def with_numbers(found: Findings, text: str, *, plain: bool = False) -> str:
+    """The text with the numbers that it cites; `plain`: without the citations beside them."""
+    if _OPENS not in text or (cites := hook_module("cites")) is None:
+        return text
+    shown: str = cites.shown(found, text, plain=plain)
+    return shown
+
+
+def check_citations(workspace: Workspace, texts: Iterable[str]) -> None:
+    """Raises UsageError for a citation in texts that are to be written, of which the record has no number."""
+    citing = [text for text in texts if _OPENS in text]
+    if citing and (cites := hook_module("cites")) is not None:
+        cites.check(workspace, citing)
+
+
+def opening_with_numbers(found: Findings) -> Opening:
+    """The first lines of the thread, with the numbers that people's words cite."""
+
+    def texts(of: Sequence[T]) -> tuple[T, ...]:
+        return tuple(replace(one, text=with_numbers(found, one.text, plain=True)) for one in of)
+
+    first = found.opening
+    return replace(
+        first,
+        in_words=texts(first.in_words),
+        negative=texts(first.negative),
+        failed=texts(first.failed),
+        next=with_numbers(found, first.next, plain=True),
+    )
+
+
+# -- plots ---------------------------------------------------------------------------------------------
 
 
 class NamedFigure(Protocol):

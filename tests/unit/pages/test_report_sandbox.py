@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.sandbox import TemplateLimits
-from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.pages.sandbox import TemplateLimits
+from logbook_agent.pages.templates import Templates
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +39,7 @@ def refusal(templates: Templates, **values: object) -> str:
     return caught.value.message
 
 
+GROWING = "{% set n = namespace(s='a') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}"
 LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 
 
@@ -47,7 +49,10 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
         ("{{ 'a' * 10**10 }}", MEMORY),
         ("{{ '%999999999d' % 1 }}", MEMORY),
         ("{{ 'a'|indent(10**9, true) }}", MEMORY),
-        ("{% set n = namespace(s='a') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}", MEMORY),
+        ("{{ 'a'.center(10**12) }}", MEMORY),
+        ("{{ '{:>10000000000}'.format(x) }}", MEMORY),
+        ("{{ [1]|batch(10**9, x)|list }}", MEMORY),
+        (GROWING, MEMORY),
         ("{{ 9**(9**9) }}", CPU),
         (LOOP, CPU),
         ("{% for a in range(99999) %}{{ 'a' * 99 }}{% endfor %}", OUTPUT),
@@ -61,6 +66,13 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
 @pytest.mark.slow
 def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: str) -> None:
     assert said in refusal(own(tmp_path, text), x="a")
+
+
+@pytest.mark.parametrize(("text", "said"), [(LOOP, CPU), ("{{ 'a' * 10**10 }}", MEMORY), (GROWING, MEMORY)])
+def test_it_is_stopped_in_whatever_thread_it_runs(tmp_path: Path, text: str, said: str) -> None:
+    """Other threads may be the user's own program, from which the system takes no memory."""
+    with ThreadPoolExecutor(1) as pool:
+        assert said in pool.submit(refusal, own(tmp_path, text)).result()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,91 @@
-"""Where a git repository lies, from its files alone: no process, nothing written."""
+"""Where things lie: this user's own folders, by the XDG rules; what comes with this package; and git repositories, as
+their files alone tell, without a process."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from logbook_agent.model.errors import UsageError
+from logbook_agent.store.folder import Folder
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_HOMES = {
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserPlaces:
+    """This user's folders for one root: `cache` holds what can be made again, `state` what cannot. None: there is no
+    place for it."""
+
+    cache: Path | None = None
+    state: Folder | None = None
+
+
+NO_PLACES = UserPlaces()
+
+
+def user_folder(environ: Mapping[str, str], kind: str) -> Path | None:
+    """Our folder of a kind: `config`, `cache` or `state`; None where the environment names no home.
+
+    A relative folder is ignored, as the XDG rules demand: it could lead into a repository.
+    """
+    variable, below_home = _HOMES[kind]
+    for name, below in ((variable, ""), ("HOME", below_home)):
+        folder = Path(environ.get(name, ""))
+        if folder.is_absolute():
+            return folder / below / "logbook-agent"
+    return None
+
+
+def made_folder(folder: Folder | None, what: str) -> Folder:
+    """One of the user's own folders, which is made. Raises UsageError where there is no place for `what`."""
+    if folder is None:
+        raise UsageError(
+            f"no folder for {what}",
+            cause="neither XDG_STATE_HOME nor HOME names an absolute path",
+            hint="set HOME",
+        )
+    folder.make(private=True)
+    return folder
+
+
+def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
+    """The folders for a root, named after its real path: two clones share none, and no branch can bring one."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
+    cache, state = (user_folder(environ, kind) for kind in ("cache", "state"))
+    return UserPlaces(cache=cache and cache / name, state=Folder(state / name) if state is not None else None)
+
+
+def checkouts_folder(environ: Mapping[str, str]) -> Path:
+    """The folder of all checkouts that are made for a while, which is this user's alone. It need not exist."""
+    return Path(environ.get("TMPDIR") or "/tmp") / f"logbook-checkouts-{os.getuid()}"  # noqa: S108 - nobody else's
+
+
+# -- what comes with this package ----------------------------------------------------------------------
+
+
+@functools.cache
+def builtin_folder(name: str) -> Path:
+    """`templates`, `recipes` or `docs`: inside the wheel, or at the top of a source checkout."""
+    packed = _PACKAGE / "_data" / name
+    return packed if packed.is_dir() else _PACKAGE.parent / name
+
+
+def manual(page: str) -> str:
+    """Where this page of docs/ lies on this machine, for a hint."""
+    return str(builtin_folder("docs") / page)
+
+
+# -- git repositories ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The logbooks of a root: which there are, and how a new one begins."""
+"""How a new logbook begins: its folder and header, and the files for git that the root has."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from logbook_agent.model.errors import StoreError, Taken
+from logbook_agent.model.errors import Taken
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.user_config import NO_PLACES, UserPlaces
+from logbook_agent.store.places import NO_PLACES, UserPlaces
+from logbook_agent.store.workspace import books, prefix_of
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 _GITIGNORE = """\
@@ -74,23 +75,6 @@ def create(
     write_git_files(book.files, header.topic, ignore_view=ignore_view, durable=durable)
     book.write_header(header)
     return book
-
-
-def books(root: Path, *, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES) -> list[Book]:
-    """All logbooks under `root`, by topic; also one whose header cannot be read. `places`: as of `Book`."""
-    if not root.is_dir():
-        return []
-    names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
-    found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
-    return [Book(root, topic, redactor=redactor, places=places) for topic in sorted(found)]
-
-
-def prefix_of(book: Book) -> str | None:
-    """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
-    try:
-        return book.header.prefix
-    except StoreError:
-        return None
 
 
 # -- for git --------------------------------------------------------------------------------------

@@ -1,30 +1,116 @@
-"""Claims of entries: which process makes the runs of one, for all worktrees of a clone.
+"""What all worktrees of a clone share: the IDs that were handed out, and claims of entries.
 
-A claim is a file beside the reserved IDs. Its process holds a lock; it ends with that, or when somebody releases it.
-How many runs of the entry came to their end stays noted in that file: they are in one worktree, and the others do not
-have them until they merge it. Another clone sees neither.
+An ID is reserved by the exclusive creation of a file. A claim is a file beside those: which process makes the runs of
+an entry. That process holds a lock; the claim ends with it, or when somebody releases it. How many runs of the entry
+came to their end stays noted in that file: they are in one worktree, and the others do not have them until they merge
+it. Another clone sees neither.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import sorted_ids
+from logbook_agent.model.entry import bare_id, format_id, id_number, sorted_ids
 from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.model.record import Record, is_made
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.ids import Reservations
-from logbook_agent.store.layout import SETTINGS_BYTES
+from logbook_agent.store.names import SETTINGS_BYTES
 from logbook_agent.store.parse import parse_json
+from logbook_agent.store.places import repository_of
 from logbook_agent.store.processes import this_host
 
 _FOLDER, _LOCK = "claims", ".lock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservations:
+    """The folder where IDs of one `prefix` are reserved, for logbooks in `root`. `warning`: worktrees cannot share
+    it."""
+
+    files: Folder
+    root: Path
+    prefix: str
+    warning: str | None = None
+
+    def claim(self, entry_id: str) -> bool:
+        """Reserve this very ID; False where it was given out."""
+        self.files.make()
+        return self.files.create(entry_id, self._data)
+
+    def reserve(self, taken: Iterable[str]) -> str:
+        """The next free ID after every one in `taken` and every reservation; it is never given out again. The
+        reservation names the root that its entry will be in."""
+        self.files.make()
+        number = max(highest(taken, self.prefix), highest(self.files.names(), self.prefix)) + 1
+        while not self.files.create(format_id(self.prefix, number), self._data):
+            number += 1
+        return format_id(self.prefix, number)
+
+    @property
+    def _data(self) -> bytes:
+        return json.dumps({"root": str(self.root)}).encode()
+
+    def voids(self, taken: Iterable[str]) -> list[str]:
+        """IDs that were reserved from `root` and have no entry. (Other worktrees keep their entries, so what they
+        reserved is no business of this one.)"""
+        have = set(map(bare_id, taken))
+        left = [name for name in sorted_ids(self.files.names(), self.prefix) if name not in have]
+        return [name for name in left if self._root_of(name) in (None, str(self.root))]
+
+    def _root_of(self, name: str) -> object:
+        """The root that an ID was reserved from; None when its process was killed before it wrote that."""
+        try:
+            found = parse_json(self.files.text(name, limit=SETTINGS_BYTES), self.files.at(name))
+        except StoreError:
+            return None
+        return found.get("root") if isinstance(found, dict) else None
+
+
+def reservations_of(root: Path, prefix: str) -> Reservations:
+    """Where IDs of `prefix` are reserved.
+
+    Inside a git work tree that is the common git folder, so that worktrees of one clone never hand out
+    the same ID; elsewhere, or when that folder is read-only, `<root>/.ids/`.
+    """
+    own = Reservations(files=Folder(root).below(f".ids/{prefix}"), root=root, prefix=prefix)
+    place = repository_of(root)
+    if place is None:
+        return own
+    relative = os.path.relpath(os.path.realpath(root), place.top)
+    shared = Folder(place.common_dir).below(f"logbook-agent/ids/{_one_name(relative)}/{prefix}")
+    # Asking is not enough: a folder may be writable and its file system read-only.
+    try:
+        shared.make()
+        if os.access(shared.path, os.W_OK):
+            return replace(own, files=shared)
+    except StoreError as error:
+        refused = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
+        if refused not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+    warning = f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
+    return replace(own, warning=warning)
+
+
+def highest(names: Iterable[str], prefix: str) -> int:
+    """The highest number among the IDs of `prefix`; -1 when there is none (the first ID is 000)."""
+    found = sorted_ids(names, prefix)
+    return -1 if not found else id_number(found[-1], prefix) or 0
+
+
+def _one_name(path: str) -> str:
+    """A path as one file name, different for different paths."""
+    return path.replace("%", "%25").replace("/", "%2F")
+
+
+# -- claims --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

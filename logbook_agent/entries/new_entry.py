@@ -1,15 +1,17 @@
-"""An entry that is to be: what a person says about it, its labelled fields in the order of the form, and its ID."""
+"""New entries: what a person says about one, its labelled fields in the order of the form, and its ID; and `note`."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.entries.tried_before import tried_before
+from logbook_agent.findings.read import read
 from logbook_agent.model.entry import (
     COMMAND,
     CONFIG,
-    EARLIER_HYPOTHESIS,
     HYPOTHESIS,
     INTERPRETATION,
     KINDS,
@@ -22,14 +24,19 @@ from logbook_agent.model.entry import (
     SettableState,
 )
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import Record, record_of
+from logbook_agent.model.record import record_of
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.cited import check_citations
+from logbook_agent.pages.embedded import check_citations
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.near import choice
+from logbook_agent.store.workspace import Workspace, place_of
+from logbook_agent.text.markdown import clean, cut_line, one_line
+from logbook_agent.text.phrases import choice
+from logbook_agent.text.shell_words import planned_words, shell_syntax
 
+# The label of the text of a note.
+_NOTE = "Note"
+_TITLE_CHARS = 80
 _FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION)]
 
 
@@ -114,11 +121,122 @@ def check_required(workspace: Workspace, prose: Prose, label: str | None) -> Non
         )
 
 
+def _planned(workspace: Workspace, texts: Sequence[str]) -> list[PlannedCommand]:
+    """Planned commands, to be executed in this folder. Their secrets are known from here on."""
+    here = place_of(workspace.cwd, workspace)
+    planned = [dataclasses.replace(_parsed(text, place), cwd=here) for place, text in enumerate(texts, 1)]
+    for command in planned:
+        workspace.learn_secrets({}, command.argv)
+    return planned
+
+
+def _parsed(text: str, place: int) -> PlannedCommand:
+    """`LABEL: CMD` or `CMD`. A label ends at the first `: `. A command that would mean more to a shell than words is
+    refused. Errors name its place and do not repeat it: only a command that was taken apart is redacted as one."""
+    label, separator, rest = text.partition(": ")
+    if not separator or "=" in label or len(label) > 60 or not rest.strip():
+        label, rest = "", text
+    if not rest.isprintable() and clean(rest) != rest.rstrip("\n "):
+        raise UsageError(
+            f"cannot record --command {place}",
+            cause="it contains control characters, or bytes that are not UTF-8",
+            hint="put it into a script and plan that, or run it now: logbook run -- CMD",
+        )
+    argv = _words(rest, place)
+    if not any(argv):
+        raise UsageError("--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'")
+    return PlannedCommand(label=label.strip() or None, argv=argv)
+
+
+def _words(command: str, place: int) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(
+            f"cannot parse --command {place}: {error}",
+            cause="a quote is not closed",
+            hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
+        ) from error
+    syntax = shell_syntax(command)
+    if syntax is not None:
+        raise UsageError(
+            f"--command {place} needs a shell: {syntax}",
+            cause="a planned command runs without a shell, where that would be plain text",
+            hint="quote it, or name the shell: --command \"LABEL: bash -lc 'a; b'\"",
+        )
+    return words
+
+
+def note(
+    workspace: Workspace,
+    prose: Prose,
+    *,
+    kind: str | None = None,
+    text: str | None = None,
+    commands: Sequence[str] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> tuple[Book, Entry]:
+    """Add an entry without running anything: a note, a decision, an incident; with `commands` a plan, whose commands
+    `run --id` executes later. A `text` is its title, or a field where it has several lines, is long, or there is a
+    title.
+
+    What came out when planned commands were tried before is told by `tell`; without it, by a warning.
+    """
+    # Without its secrets: one that a title cuts off would no longer be known.
+    prose = _with_text(prose, workspace.redactor.text(text or ""))
+    if not (title := prose.title):
+        raise UsageError("an entry needs a title", cause="no text and no --title was given", hint="--title '...'")
+    is_plan = commands is not None
+    book = workspace.book()
+    if is_plan:
+        check_required(workspace, prose, None)
+    prose = with_relations(book, prose)
+    planned = _planned(workspace, commands) if commands else []
+    draft = draft_entry(
+        workspace,
+        prose,
+        title=title,
+        kind=kind or ("experiment" if is_plan else "note"),
+        state="planned" if is_plan else None,
+        commands=planned,
+    )
+    words = [planned_words(command)[1] for command in planned]
+    for line in tried_before(workspace, book, words, {}, measured=True) if words else ():
+        (tell or workspace.warnings.append)(line)
+    with changing(workspace, book):
+        made = create_entry(workspace, book, draft)
+    if made.supersedes is not None:
+        workspace.warnings += read(workspace, book).doubts
+    return book, made
+
+
+def written(book: Book, entry: Entry) -> dict[str, object]:
+    """The answer of `note` and `edit` for machines."""
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "kind": entry.kind,
+        "entry": str(book.entry_path(entry.id)),
+        "view": str(book.view_path),
+    }
+
+
+def _with_text(prose: Prose, text: str) -> Prose:
+    lines = text.strip().splitlines()
+    if not lines:
+        return prose
+    title = prose.title or cut_line(one_line(lines[0]), _TITLE_CHARS)
+    if prose.title or len(lines) > 1 or title != one_line(lines[0]):
+        prose = dataclasses.replace(prose, fields=(f"{_NOTE}={text}", *prose.fields))
+    return dataclasses.replace(prose, title=title)
+
+
 def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
     before that, and so is a citation that names no number."""
     check_citations(workspace, [draft.title, *(field.text for field in draft.fields)])
-    blocks_of(workspace, book).entry(record_of(draft, (), book.stage))
+    if workspace.config.templates:
+        blocks_of(workspace, book).entry(record_of(draft, (), book.stage))
     entry_id = book.reservations.reserve(book.names.ids)
     if book.reservations.warning:
         workspace.warnings.append(book.reservations.warning)
@@ -185,10 +303,10 @@ def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, app
     """
     fields = list(old)
     for label, text in given:
-        at = _index(fields, label)
+        at = field_place(fields, label)
         if at is None:
             if text:
-                fields.insert(_place(fields, label), Field(label=label, text=clean(text)))
+                fields.insert(form_place(fields, label), Field(label=label, text=clean(text)))
         elif append and text:
             before = f"{fields[at].text}\n" if fields[at].text else ""
             fields[at] = Field(label=fields[at].label, text=before + clean(text))
@@ -199,37 +317,11 @@ def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, app
     return tuple(fields)
 
 
-def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
-    """The entry with the hypothesis that stood there when there was a result already. `changed`: the day of it.
-
-    What was found must not be made to look like what was expected."""
-    before = old.entry.text(HYPOTHESIS)
-    if not before or before == new.text(HYPOTHESIS) or not old.runs:
-        return new
-    said = f"Changed after the result, {changed}. Before: {before}"
-    fields = edited_fields(new.fields, [(EARLIER_HYPOTHESIS, said)], append=bool(new.text(EARLIER_HYPOTHESIS)))
-    return dataclasses.replace(new, fields=fields)
-
-
-def with_next_at(old: Record, new: Entry, at: str) -> Entry:
-    """The entry with the time at which its next action was written after it was opened."""
-    text = dataclasses.replace(old, entry=new).next_action
-    return new if text == old.next_action else dataclasses.replace(new, next_at=at if text else None)
-
-
-def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:
-    """With an empty Result where the measured one stands, so that what is written after it follows it."""
-    if _index(fields, RESULT) is not None:
-        return tuple(fields)
-    at = _place(fields, RESULT)
-    return (*fields[:at], Field(label=RESULT, text=""), *fields[at:])
-
-
-def _index(fields: Sequence[Field], label: str) -> int | None:
+def field_place(fields: Sequence[Field], label: str) -> int | None:
     return next((i for i, f in enumerate(fields) if f.label.casefold() == label.casefold()), None)
 
 
-def _place(fields: Sequence[Field], label: str) -> int:
+def form_place(fields: Sequence[Field], label: str) -> int:
     if label.casefold() not in _FORM:
         return len(fields)
     after = _FORM[_FORM.index(label.casefold()) + 1 :]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.pages.templates import Templates
 
 pytestmark = pytest.mark.slow
 

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.environment import SUFFIX, environment, own_folder, problem
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import builtin_folder
-from logbook_agent.store.user_config import user_folder
+from logbook_agent.store.places import builtin_folder, manual, user_folder
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text import markdown as md
 from logbook_agent.text.redaction.redactor import by_shape
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BaseLoader, Environment
 
-    from logbook_agent.pages.templating.sandbox import Sandbox, TemplateLimits
+    from logbook_agent.pages.sandbox import Sandbox, TemplateLimits
 
+SUFFIX = ".j2"
 NAMES = (
     "logbook.md.j2",
     "entry.md.j2",
@@ -48,6 +48,57 @@ INCLUDED = {
 }
 
 
+def environment(kind: Callable[..., Environment], loader: BaseLoader) -> Environment:
+    """An environment of this class with the settings and filters that every template can count on."""
+    import jinja2
+
+    made = kind(
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+        autoescape=False,
+    )
+    made.filters.update(
+        bullet=lambda text, label: md.bullet(label, text),
+        code=md.inline_code,
+        command=md.command,
+        fence=md.fence,
+        indent_block=md.indent,
+        items=md.items,
+        one_line=md.one_line,
+        cell=md.cell,
+    )
+    return made
+
+
+def problem(error: Exception, name: str) -> tuple[str, str, int | None]:
+    """The template, what is wrong with it, and the line, of an error that arose while `name` was rendered."""
+    import jinja2
+
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.name or name, error.message or "syntax error", error.lineno
+    if isinstance(error, jinja2.UndefinedError):
+        return name, error.message or "an undefined name", _line_of(error, name)
+    if isinstance(error, jinja2.TemplateError):
+        return name, error.message or "not rendered", _line_of(error, name)
+    # A template computes what it likes, so anything may go wrong in it.
+    said = ": ".join(t for t in (type(error).__name__, str(error)) if t)
+    return name, said, _line_of(error, name)
+
+
+def _line_of(error: BaseException, name: str) -> int | None:
+    """The line of the template where the error arose: the last frame that Jinja maps to its file."""
+    line = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename.endswith(name):
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
 class Templates:
     """Renders a template by name, and takes secrets out of the text by `redact`. `override` is the project's folder of
     templates, if it has one. `limits`: what a document of the project's own templates may take. `cache`: where the
@@ -63,7 +114,7 @@ class Templates:
     ) -> None:
         self._cache = cache
         self.redact = redact or by_shape().text
-        self.folder = None if override is None else own_folder(override)
+        self.folder = None if override is None else _own_folder(override)
         self._limits = limits
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
@@ -71,18 +122,23 @@ class Templates:
         return self.redact(self._rendered(name, values))
 
     def _rendered(self, name: str, values: Mapping[str, object]) -> str:
-        if self.folder is not None and any(os.path.lexists(self.folder / n) for n in (name, *INCLUDED.get(name, ()))):
-            return self._sandbox.render(name, values)
+        folder = self.folder
+        if folder is not None and not any(os.path.lexists(folder / n) for n in (name, *INCLUDED.get(name, ()))):
+            folder = None
         try:
+            if folder is not None:
+                return self._sandbox.render(name, values)
             return _builtin(builtin_folder("templates"), self._cache).get_template(name).render(values)
+        except StoreError:
+            raise
         except Exception as error:
             at_fault, message, line = problem(error, name)
+            cause, hint = "a built-in template", "this is a bug: please report it"
+            if folder is not None:
+                cause = f"the project's own template in {folder} is not valid"
+                hint = f"{manual('reference/templates.md')} lists the names a template may use"
             where = f", line {line}" if line else ""
-            raise StoreError(
-                f"template {at_fault}{where}: {message}",
-                cause="a built-in template",
-                hint="this is a bug: please report it",
-            ) from error
+            raise StoreError(f"template {at_fault}{where}: {message[:1000]}", cause=cause, hint=hint) from error
 
     def stamps(self) -> list[tuple[str, int, int]]:
         """Path, time of change (ns) and size of every template: other ones, other documents."""
@@ -93,10 +149,10 @@ class Templates:
 
     @cached_property
     def _sandbox(self) -> Sandbox:
-        from logbook_agent.pages.templating.sandbox import Sandbox, TemplateLimits
+        from logbook_agent.pages.sandbox import Sandbox, TemplateLimits
 
         assert self.folder is not None  # noqa: S101 - asked for by its own templates alone
-        return Sandbox(self.folder, self._limits or TemplateLimits())
+        return Sandbox(self.folder, self._limits or TemplateLimits(), environment)
 
 
 @functools.cache
@@ -131,3 +187,14 @@ def templates_of(workspace: Workspace) -> Templates:
     if config.folder is None or not config.templates:
         return Templates(redact=redact, cache=cache)
     return Templates(config.folder / config.templates, redact=redact, cache=cache)
+
+
+def _own_folder(folder: Path) -> Path:
+    """The folder of templates with its links resolved. Raises StoreError."""
+    if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises for a folder that may not be looked into
+        raise StoreError(
+            f"no template folder at {folder}",
+            cause="the setting `templates` names it",
+            hint="create it, or remove the setting",
+        )
+    return Path(os.path.realpath(folder))
