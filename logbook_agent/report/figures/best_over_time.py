@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from logbook_agent.findings.best import BestCase, course
 from logbook_agent.findings.comparison.answer import Answer
@@ -31,8 +31,10 @@ def best(thread: Thread, answers: Sequence[Answer], metric: Metric) -> Figure | 
     values = [case.value for step in steps for case in (step.own, step.so_far)]
     y = metric_axis(metric.name, thread.header.metrics, steps[0].own.unit, values)
     names = tuple(step.own.entries[0] for step in steps)
-    own = [_point(name, step.own, y.unit) for name, step in zip(names, steps, strict=True)]
-    so_far = [_point(name, step.so_far, y.unit) for name, step in zip(names, steps, strict=True)]
+    configs = [step.own.flags or step.own.config for step in steps]
+    same = set.intersection(*({*config.items()} for config in configs))
+    own = [_point(name, step.own, y.unit, same) for name, step in zip(names, steps, strict=True)]
+    so_far = [_point(name, step.so_far, y.unit, same) for name, step in zip(names, steps, strict=True)]
     # A mark where it becomes better, and the last one; the interval stands with the entry that measured it.
     last = len(steps) - 1
     so_far = [
@@ -58,8 +60,11 @@ def best(thread: Thread, answers: Sequence[Answer], metric: Metric) -> Figure | 
     )
 
 
-def _point(name: str, case: BestCase, unit: str) -> PlotPoint:
+def _point(name: str, case: BestCase, unit: str, same: Collection[tuple[str, object]]) -> PlotPoint:
+    """The mark of a case. What all cases have in common, `same`, is not repeated at each mark."""
     low, high = (case.low, case.high) if case.runs > 1 else (None, None)
-    what, entry = case.label or name_of(case.flags or case.config), case.entries[0]
-    said = f"{entry} {what}: {shown(case.value, case.metric, unit, low, high)}, n={case.runs}"
+    config = case.flags or case.config
+    what = case.label or name_of({name: value for name, value in config.items() if (name, value) not in same})
+    entry = case.entries[0]
+    said = f"{entry}{what and f' {what}'}: {shown(case.value, case.metric, unit, low, high)}, n={case.runs}"
     return PlotPoint(x=name, y=case.value, low=low, high=high, n=case.runs, said=cut_line(said, 240), entry=entry)

@@ -15,10 +15,11 @@ from logbook_agent.report.figures.theme import SERIES
 TEXT, TITLE, NOTE = 12, 14, 11
 # The mean width of a character over the size of the font, in Verdana and DejaVu Sans; bold is wider.
 _CHARACTER, BOLD = 0.62, 0.7
-# Markers around their place: each series has its own, so that colour is never alone.
-_DOT = "m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z"
+# Markers around their place: each series has its own, so that colour is never alone. A disc is a line of no length
+# with round ends.
+_DOT, _DISC, _CIRCLE = "dots", "disc", "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"
 _MARKERS = (
-    "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    _DISC,
     "m-3.6-3.6h7.2v7.2h-7.2z",
     "m0-4.8l4.4 8h-8.8z",
     "m0-5l5 5l-5 5l-5-5z",
@@ -83,9 +84,14 @@ def fitting(labels: Iterable[tuple[float, float]], gap: float) -> list[int]:
     return [at for at, _, _ in kept]
 
 
+def px(value: float) -> str:
+    """A place in the picture: `12.5`, `12`."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
 def text(words: str, left: float, base: float, *, anchor: str = "", kind: str = "") -> str:
     attributes = (f' class="{kind}"' if kind else "") + (f' text-anchor="{anchor}"' if anchor else "")
-    return f'<text x="{left:.1f}" y="{base:.1f}"{attributes}>{escape(plain(words))}</text>'
+    return f'<text x="{px(left)}" y="{px(base)}"{attributes}>{escape(plain(words))}</text>'
 
 
 def group(ink: str, content: str) -> str:
@@ -97,13 +103,16 @@ def path(data: str, dashes: str = "", kind: str = "line") -> str:
 
 
 def marker(look: Look, place: str, *, hollow: bool, small: bool = False) -> str:
+    shape = _DOT if small else look.marker
+    if shape in (_DOT, _DISC) and not hollow:
+        return path(f"M{place}h0", kind=shape)
     kind = ' class="hollow"' if hollow else ""
-    return f'<path{kind} d="M{place}{_DOT if small else look.marker}"/>'
+    return f'<path{kind} d="M{place}{_CIRCLE if shape in (_DOT, _DISC) else shape}"/>'
 
 
 def swatch(one: PlotSeries, look: Look, left: float, middle: float) -> str:
     """What stands for a series in a legend."""
     if one.shape == "band":
-        return path(f"M{left:.1f} {middle - 5:.1f}h22v10h-22z", kind="band")
-    line = "" if one.shape == "points" else path(f"M{left:.1f} {middle:.1f}h22", look.dashes)
-    return line + (marker(look, f"{left + 11:.1f} {middle:.1f}", hollow=one.beside) if look.marker else "")
+        return path(f"M{px(left)} {px(middle - 5)}h22v10h-22z", kind="band")
+    line = "" if one.shape == "points" else path(f"M{px(left)} {px(middle)}h22", look.dashes)
+    return line + (marker(look, f"{px(left + 11)} {px(middle)}", hollow=one.beside) if look.marker else "")

@@ -42,6 +42,7 @@ def rules(colours: Mapping[str, str]) -> str:
             f".plot .grid{{stroke:{colours['grid']}}}.plot .axis{{stroke:{colours['muted']};fill:none}}",
             f".plot .line{{fill:none;stroke-width:1.6}}.plot .hollow{{fill:{colours['paper']};stroke-width:1.4}}",
             f".plot .over{{stroke:{colours['paper']};stroke-width:6;paint-order:stroke}}",
-            ".plot .band{fill-opacity:.16;stroke:none}.plot .dots{stroke-width:4;stroke-linecap:round}",
+            ".plot .band{fill-opacity:.16;stroke:none}.plot .dots{stroke-width:5;stroke-linecap:round}",
+            ".plot .disc{stroke-width:9;stroke-linecap:round}",
         )
     )
