@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,10 @@ from logbook_agent.report.page.rendering import ASSETS, PageSection, pieces, ren
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.as_html import as_html, visible
 
+# Of a table, so many columns of numbers are set as such.
+_NUMBER_COLUMNS = 30
 _OWN = ("report.css", "report.js", "tables.js", "results.js")
+_BARE = re.compile(r"^\s+|^//.*\n|^/\*[^*]*\*/\n", re.MULTILINE)
 # What draws curves, where there are some.
 _CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
 
@@ -88,10 +92,14 @@ def _hash(text: str) -> str:
 
 @functools.cache
 def _assets(*, curves: bool) -> tuple[str, str]:
-    """The style and the script of a page."""
-    texts = {name: Folder(ASSETS).text(name) for name in (*_OWN, *(_CURVES if curves else ()))}
+    """The style and the script of a page, those of our own without comments and indentation."""
+    texts = {
+        name: _BARE.sub("", Folder(ASSETS).text(name)) if name in _OWN else Folder(ASSETS).text(name)
+        for name in (*_OWN, *(_CURVES if curves else ()))
+    }
     style, script = ("\n".join(t for name, t in texts.items() if name.endswith(end)) for end in (".css", ".js"))
-    return f"{style}\n{rules(PAGE)}", script
+    numbers = ",".join(f".n{n} tr>:nth-child({n})" for n in range(1, _NUMBER_COLUMNS + 1))
+    return f"{style}\n{numbers}{{text-align:right;white-space:nowrap;overflow-wrap:normal}}{rules(PAGE)}", script
 
 
 def index_document(sections: Sequence[PageSection], *, foot: str = "", live: LiveParts | None = None) -> str:

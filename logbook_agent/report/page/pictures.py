@@ -1,4 +1,5 @@
-"""The plots of a page: pictures for wide and narrow screens, with their data as a table and as CSV."""
+"""The plots of a page: pictures for wide and narrow screens, with their data as CSV, of which the page's script makes a
+table."""
 
 from __future__ import annotations
 
@@ -10,15 +11,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.figures.figure_table import HEADINGS, as_csv, rows
+from logbook_agent.report.figures.figure_table import as_csv
 from logbook_agent.report.figures.figure_words import plain
 from logbook_agent.report.figures.svg import NARROW, svg
 
-# Pages stay small: so many rows of data, and plots of an entry.
+# Pages stay small: so many plots of an entry.
 OF_AN_ENTRY = 6
 _KEPT = 512
-_MOST_ROWS = 100
-_NUMERIC = {"x", "y", "low", "high", "n"}
 
 
 def pictures(found: Iterable[Figure], most: int | None = None) -> list[dict[str, object]]:
@@ -29,15 +28,11 @@ def pictures(found: Iterable[Figure], most: int | None = None) -> list[dict[str,
 # A live view asks for the same figures again and again.
 @functools.lru_cache(maxsize=_KEPT)
 def _picture(figure: Figure) -> dict[str, object]:
-    every = [*rows(figure)]
     return {
         "key": figure.key,
         "title": plain(figure.title),
         "note": plain(figure.note),
         "svg": Markup(svg(figure, framed=False)),  # noqa: S704 - its texts are escaped there
         "narrow": Markup(svg(figure, width=NARROW, framed=False)),  # noqa: S704 - its texts are escaped there
-        "columns": [{"name": name, "numeric": name in _NUMERIC} for name in HEADINGS],
-        "rows": every[:_MOST_ROWS],
-        "more": max(0, len(every) - _MOST_ROWS),
         "csv": f"data:text/csv;charset=utf-8,{quote(as_csv(figure), safe=' ,.:=/+')}",
     }

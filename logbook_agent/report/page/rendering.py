@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 ASSETS = Path(__file__).parent / "assets"
-# What HTML has no need of: blanks between tags of which the second is that of a block, and ends that follow from what
-# comes next.
+# What HTML has no need of: blanks between tags of which the second is that of a block, ends that follow from what
+# comes next, and quotes around a value of plain characters.
 _BLANKS = re.compile(
     r">\s+(?=</?(?:article|d[dlt]|details|div|fig\w+|h\d|header|li|ol|p|section|summary|t(?:able|body|d|h|head|r)|ul)\b)"
 )
-_ENDS = re.compile(r"</(?:dd|dt|li|t(?:body|d|h|head|r))>")
+_ENDS = re.compile(r"</(?:dd|dt|li|t(?:body|d|h|head|r))>|</p>(?=</?(?:d[dlt]|div|li|ol|p|section|ul)\b)")
+_QUOTES = re.compile(r'="([\w#.-]+)"(?=[ >])(?=[^<>]*>)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class PageSection:
 def section(id: str, name: str, /, **values: object) -> PageSection:
     """The element that a template of the page makes of values."""
     html = visible(render(ASSETS, f"{name}.html.j2", **values)).strip()
-    return PageSection(id=id, html=_ENDS.sub("", _BLANKS.sub(">", html)))
+    return PageSection(id=id, html=_QUOTES.sub(r"=\1", _ENDS.sub("", _BLANKS.sub(">", html))))
 
 
 def render(folder: Path, template: str, /, **values: object) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from logbook_agent import __version__
 from logbook_agent.findings.best import SHOWN as SHOWN_BEST
 from logbook_agent.findings.best import bests, choices
@@ -22,6 +24,7 @@ from logbook_agent.report.page.context import PageContext
 from logbook_agent.report.page.curve_charts import chart_values
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.report.page.rendering import PageSection, section
+from logbook_agent.text.as_html import number_columns
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.times import minute, stamp
 
@@ -89,7 +92,9 @@ def _results(page: PageContext) -> dict[str, Any]:
     """The rows of all entries that count, in one table."""
     findings = page.findings
     table = tabulate(cases(*map(without_mended, findings.counting)), TableSpec(), declared=findings.header.metrics)
-    return {"table": table, "order": _columns(table), "rows": table.rows[:_SHOWN_ROWS]}
+    order = _columns(table)
+    numeric = number_columns(n for n, (at, _) in enumerate(order, 1) if table.columns[at].numeric)
+    return {"table": table, "order": order, "numeric": Markup(numeric), "rows": table.rows[:_SHOWN_ROWS]}  # noqa: S704 - numbers
 
 
 def _columns(table: Table) -> list[tuple[int, str]]:

@@ -141,7 +141,7 @@ def test_print_shows_what_is_folded(demo: Site) -> None:
     page = demo.open("demo.html")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert page.locator("#DEMO-000 .part", has_text="Runs").locator("table").is_visible()
+    assert page.locator("#DEMO-000 dt", has_text="Runs").locator("+ dd table").is_visible()
     assert not page.locator(".bar").is_visible()
     assert page.locator("#results thead").get_by_role("columnheader", name="tflops").get_by_text("tflops").is_visible()
     assert page.locator(".chart svg").first.is_visible()
@@ -154,7 +154,7 @@ def test_hostile_text_does_nothing(evil: Site) -> None:
     for name in ("evil.html", "index.html"):
         page = evil.open(name)
         page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        for mover in page.locator(".entry h3").all()[:3]:
+        for mover in page.locator("article h3").all()[:3]:
             mover.hover()
         assert (
             page.locator("main img, main iframe, main form, base, main style, main [onerror], main [onload]").count()
