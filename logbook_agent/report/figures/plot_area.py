@@ -7,8 +7,7 @@ from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
 from logbook_agent.report.figures.elements import TEXT, Look, fitting, group, marker, path, px, room_for, text, width_of
-from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries, interval_of
-from logbook_agent.report.figures.figure_words import cut, plain, ticks
+from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries, cut, interval_of, plain, ticks
 from logbook_agent.report.figures.scale import ValueScale, round_values, scale_of
 
 MARGIN = 10.0

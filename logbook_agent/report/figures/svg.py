@@ -11,6 +11,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from logbook_agent.report.figures.elements import (
     BOLD,
+    DARK,
+    LIGHT,
     NOTE,
     TITLE,
     Look,
@@ -18,14 +20,13 @@ from logbook_agent.report.figures.elements import (
     lines_of,
     looks,
     room_for,
+    rules,
     swatch,
     text,
     width_of,
 )
-from logbook_agent.report.figures.figure import Figure, PlotSeries
-from logbook_agent.report.figures.figure_words import cut, plain
+from logbook_agent.report.figures.figure import Figure, PlotSeries, cut, plain
 from logbook_agent.report.figures.plot_area import MARGIN, PlotArea
-from logbook_agent.report.figures.theme import DARK, LIGHT, rules
 
 # The widths of a picture: its own, and that for a narrow screen.
 WIDE, NARROW = 560, 320

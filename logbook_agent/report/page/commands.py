@@ -10,9 +10,9 @@ from logbook_agent.cli.declared import flag, number, option
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import say
 from logbook_agent.model.errors import NotFound
-from logbook_agent.report.live.looking import ends_well, looking
-from logbook_agent.report.page.page import page_file
-from logbook_agent.report.page.write import write_report
+from logbook_agent.report.live.follower import ends_well, looking
+from logbook_agent.report.page.document import page_file
+from logbook_agent.report.page.page import write_report
 from logbook_agent.text.phrases import listed
 
 

@@ -1,5 +1,5 @@
-"""The pages as HTML files: that of a logbook, and the index over all. Styles and scripts are inside, and a policy lets
-nothing else run, load or be asked for."""
+"""The pages as HTML files: that of a logbook, and the index over all; and the templates that their sections are made
+of. Styles and scripts are inside, and a policy lets nothing else run, load or be asked for."""
 
 from __future__ import annotations
 
@@ -9,22 +9,115 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from logbook_agent.findings.best import BestCase
+from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.read import Findings
-from logbook_agent.report.figures.theme import PAGE, rules
-from logbook_agent.report.page.page import Page, page_file
-from logbook_agent.report.page.rendering import ASSETS, PageSection, pieces, render, section
+from logbook_agent.model.units import format_value, with_unit
+from logbook_agent.report.figures.elements import PAGE, rules
 from logbook_agent.store.folder import Folder
-from logbook_agent.text.as_html import as_html, visible
+from logbook_agent.text.as_html import as_html, is_web, visible
+from logbook_agent.text.markdown import cut_line, cut_sentence, escape, lead, one_line
+from logbook_agent.text.phrases import counted
+from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.times import duration, minute
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ASSETS = Path(__file__).parent / "assets"
+# What HTML has no need of: blanks between tags of which the second is that of a block, ends that follow from what
+# comes next, and quotes around a value of plain characters.
+_BLANKS = re.compile(
+    r">\s+(?=</?(?:article|d[dlt]|details|div|fig\w+|h\d|header|li|ol|p|section|summary|t(?:able|body|d|h|head|r)|ul)\b)"
+)
+_ENDS = re.compile(r"</(?:dd|dt|li|t(?:body|d|h|head|r))>|</p>(?=</?(?:d[dlt]|div|li|ol|p|section|ul)\b)")
+_QUOTES = re.compile(r'="([\w#.-]+)"(?=[ >])(?=[^<>]*>)')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSection:
+    """One element of the page, `<section id=...>` or `<article id=...>`: escaped, without scripts."""
+
+    id: str
+    html: str
+
+
+def section(id: str, name: str, /, **values: object) -> PageSection:
+    """The element that a template of the page makes of values."""
+    html = visible(render(ASSETS, f"{name}.html.j2", **values)).strip()
+    return PageSection(id=id, html=_QUOTES.sub(r"=\1", _ENDS.sub("", _BLANKS.sub(">", html))))
+
+
+def render(folder: Path, template: str, /, **values: object) -> str:
+    """The text of a template in `folder`."""
+    return _environment(folder).get_template(template).render(values)
+
+
+def pieces(folder: Path, template: str, /, **values: object) -> Iterator[str]:
+    """The same, piece by piece."""
+    return _environment(folder).get_template(template).generate(values)
+
+
+def case_of(best: BestCase) -> dict[str, str]:
+    """The config of a best case, first what tells it from others."""
+    return {**best.problem, **best.flags, **best.config, **best.apart}
+
+
+def number(value: float | None) -> str:
+    """A value of a curve; one that is not finite is None."""
+    return "not finite" if value is None else format_value(value)
+
+
+@functools.cache
+def _environment(folder: Path) -> Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        auto_reload=False,  # else each of thousands of renderings looks at the file
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: "" if value is None else value,
+    )
+    filters = (assignments, case_of, counted, cut_line, cut_sentence, duration, lead, minute, number, one_line)
+    environment.filters |= {one.__name__: one for one in filters} | {"literal": escape}
+    environment.globals |= {"answer_lines": answer_lines, "words": words, "with_unit": with_unit}
+    environment.tests["web"] = is_web
+    return environment
+
+
+# The index over all logbooks; and the page of a logbook whose topic is `index` (a topic has no dot).
+INDEX, INDEX_TOPIC_PAGE = "index.html", "index.logbook.html"
 # Of a table, so many columns of numbers are set as such.
 _NUMBER_COLUMNS = 30
 _OWN = ("report.css", "report.js", "tables.js", "results.js")
 _BARE = re.compile(r"^\s+|^//.*\n|^/\*[^*]*\*/\n", re.MULTILINE)
 # What draws curves, where there are some.
 _CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The content of a page: the sections of the `thread`, and those of its `entries`. `damaged`: for each entry that
+    is left out, why it cannot be read."""
+
+    title: str
+    thread: tuple[PageSection, ...]
+    entries: tuple[PageSection, ...]
+    foot: str
+    damaged: tuple[str, ...] = ()
+
+
+def page_file(topic: str) -> str:
+    """The name of a logbook's page, which is never that of the index."""
+    return INDEX_TOPIC_PAGE if f"{topic}.html" == INDEX else f"{topic}.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
