@@ -124,6 +124,8 @@ def _values(
     drawn = [*of_entry(page.findings, record)] if record.id in page.drawn else []
     return {
         "parts": parts,
+        "labelled": any(status.run.label for status in record.runs),
+        "with_code": any(status.run.code and status.run.code.commit for status in record.runs),
         "artifacts": [{**f, "picture": None} if f["name"] in named - {*prose} else f for f in artifacts],
         "figures": pictures((f for f in drawn if f.kind is not FigureKind.NOISE), OF_AN_ENTRY),
         # A reader of the answer does not need them.
