@@ -6,9 +6,22 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
-from logbook_agent.report.figures.elements import TEXT, Look, fitting, group, marker, path, px, room_for, text, width_of
+from logbook_agent.report.figures.elements import (
+    TEXT,
+    Look,
+    ValueScale,
+    fitting,
+    group,
+    marker,
+    path,
+    px,
+    room_for,
+    round_values,
+    scale_of,
+    text,
+    width_of,
+)
 from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries, cut, interval_of, plain, ticks
-from logbook_agent.report.figures.scale import ValueScale, round_values, scale_of
 
 MARGIN = 10.0
 _HEIGHT, _ROW, _TALL_ROW = 230.0, 24.0, 38.0

@@ -114,7 +114,7 @@ class BookPage(LivePage):
         return now | {one.id: one.html for one in (*thread, *self._page.entries)}
 
     def document(self, live: LiveParts) -> str | None:
-        return None if self._page is None else "".join(document(self._page, above="/", live=live))
+        return None if self._page is None else document(self._page, above="/", live=live)
 
 
 class IndexPage(LivePage):

@@ -7,7 +7,7 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,11 +56,6 @@ def section(id: str, name: str, /, **values: object) -> PageSection:
 def render(folder: Path, template: str, /, **values: object) -> str:
     """The text of a template in `folder`."""
     return _environment(folder).get_template(template).render(values)
-
-
-def pieces(folder: Path, template: str, /, **values: object) -> Iterator[str]:
-    """The same, piece by piece."""
-    return _environment(folder).get_template(template).generate(values)
 
 
 def case_of(best: BestCase) -> dict[str, str]:
@@ -129,8 +124,8 @@ class LiveParts:
     banner: Markup
 
 
-def document(page: Page, *, above: str | None = None, live: LiveParts | None = None) -> Iterator[str]:
-    """The page as one HTML file, piece by piece. `above` is the address of the index, if there is one."""
+def document(page: Page, *, above: str | None = None, live: LiveParts | None = None) -> str:
+    """The page as one HTML file. `above` is the address of the index, if there is one."""
     there = {one.id: one.html for one in page.thread}
     hidden = {id for id, html in there.items() if " hidden>" in html[: html.index(">") + 1]}
     has_curves = any(' class="chart curves"' in one.html for one in (*page.thread, *page.entries))
@@ -147,12 +142,12 @@ def document(page: Page, *, above: str | None = None, live: LiveParts | None = N
     )
 
 
-def _around(body: Iterable[str], live: LiveParts | None, *, curves: bool = False, **values: object) -> Iterator[str]:
-    """HTML of a body as a document, both in pieces. With `curves`, it can draw them."""
+def _around(body: Iterable[str], live: LiveParts | None, *, curves: bool = False, **values: object) -> str:
+    """The document around the pieces of a body. With `curves`, it can draw them."""
     style, own = _assets(curves=curves)
     scripts = [own, *([live.script] if live is not None else [])]
     assert not any("</script" in text.lower() for text in scripts)  # noqa: S101 - they are the package's own
-    return pieces(
+    return render(
         ASSETS,
         "page.html.j2",
         policy=policy(style, scripts, "'none'" if live is None else "'self'"),
@@ -199,7 +194,7 @@ def index_document(sections: Sequence[PageSection], *, foot: str = "", live: Liv
     """The index as one HTML file: its `head`, and a `card` for each logbook, which links `TOPIC.html`."""
     first, *cards = [Markup(one.html) for one in sections] or [Markup()]  # noqa: S704 - escaped where they are made
     body = render(ASSETS, "index.html.j2", head=first, cards=cards)
-    return "".join(_around([body], live, title="Logbooks", name="Logbooks", hidden=None, above=None, foot=foot))
+    return _around([body], live, title="Logbooks", name="Logbooks", hidden=None, above=None, foot=foot)
 
 
 def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:

@@ -101,8 +101,8 @@ def write_report(
                 copies = Copies(book, files) if logs else None
                 made = page(workspace, findings, copies or NO_LINKS)
                 pages.append(files.path / page_file(book.topic))
-                pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
-                files.write(pages[-1], pieces, durable=False)
+                text = document(made, above=INDEX).encode("utf-8", "replace")
+                files.write(pages[-1], [text], durable=False)
                 binaries += copies.binaries if copies is not None else []
                 if made.damaged:
                     left_out += len(made.damaged)
