@@ -74,7 +74,8 @@
     const fill = (row, tag, cells) => cells.forEach((text, at) => {
       const cell = row.appendChild(document.createElement(tag));
       const isEntry = tag === "td" && names[at] === "entry" && document.getElementById(text);
-      (isEntry ? cell.appendChild(Object.assign(document.createElement("a"), { href: `#${text}` })) : cell).textContent = text;
+      const link = { href: `#${text}`, className: "id" };
+      (isEntry ? cell.appendChild(Object.assign(document.createElement("a"), link)) : cell).textContent = text;
       if (/^(x|y|low|high|n)$/.test(names[at])) cell.className = "num";
     });
     fill(table.createTHead().insertRow(), "th", names);
