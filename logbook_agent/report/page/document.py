@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.units import format_value, with_unit
+from logbook_agent.pages.templating.templates import compiled_folder, keep_compiled
 from logbook_agent.report.figures.elements import PAGE, rules
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.as_html import as_html, is_web, visible
@@ -85,6 +87,7 @@ def _environment(folder: Path) -> Environment:
     environment.filters |= {one.__name__: one for one in filters} | {"literal": escape}
     environment.globals |= {"answer_lines": answer_lines, "words": words, "with_unit": with_unit}
     environment.tests["web"] = is_web
+    keep_compiled(environment, compiled_folder(os.environ))
     return environment
 
 
