@@ -56,6 +56,19 @@ def test_the_parts_of_an_entry_and_its_log(demo: Site) -> None:
     assert "RESULT quant_mode=none" in page.inner_text("body")
 
 
+def test_one_file_holds_its_logs_and_works_as_the_pages_do(tmp_path: Path, site: Site) -> None:
+    place = tmp_path / "one"
+    place.mkdir()
+    books.small(place)("publish", "--file", str(site.folder / "one.html"))
+    page = site.open("one.html")
+    expect(page.locator("#results thead").get_by_role("button", name="tflops")).to_be_visible()
+    page.locator("#DEMO-000 summary", has_text="1 run").click()
+    with page.expect_download() as begun:
+        page.locator("#DEMO-000").get_by_role("link", name="log of run 1").click()
+    assert "RESULT quant_mode=none" in Path(begun.value.path()).read_text()
+    assert violations(page) == []
+
+
 def test_sort_and_filter(demo: Site) -> None:
     page = demo.open("demo.html")
     table = page.locator("#results table")

@@ -85,7 +85,7 @@
   }
 
   function prepare(scope) {
-    for (const link of scope.querySelectorAll("a[download]")) showData(link);
+    for (const link of scope.querySelectorAll(".chart a[download]")) showData(link);
     for (const table of scope.querySelectorAll("main table:not(.u-legend)")) {
       if (!table.tHead) table.createTHead().append(table.rows[0]);
       makeReachable(table);
