@@ -10,7 +10,7 @@ entry takes. `loop` is the processor time of ten million additions in the same m
 `--serve` opens the live page twice: the share of a core of its server in ten seconds without a change, then for each
 round the time from the end of `logbook note` until both pages show it, and the share of a core meanwhile.
 All samples are kept.
-Targets: 4 MB, 3 s of processor time, 1 s to the first paint; live: 2 s, 5% of a core without changes.
+Targets: 1.5 MB, 3 s of processor time, 0.5 s to the first paint; live: 2 s, 5% of a core without changes.
 """
 
 from __future__ import annotations

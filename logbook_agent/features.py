@@ -78,7 +78,7 @@ FEATURES = (
             Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
             Subcommand(
                 "watch",
-                "report.live.watch_command",
+                "report.live.watch",
                 "Show what is running and where the thread stands, live.",
             ),
             Subcommand("publish", "report.publish.commands", "Publish the pages: one file, a branch, or a Space."),

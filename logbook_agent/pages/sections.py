@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -111,6 +112,7 @@ def _trust_text(trust: Trust | None) -> str:
     return escape(one_line(trust.text)) if trust is not None and (trust.reasons or trust.stated is not None) else ""
 
 
+@functools.lru_cache(maxsize=256)
 def _rank(label: str) -> int | None:
     return _RANK.get(_SUFFIX.sub("", label).casefold())
 

@@ -157,8 +157,17 @@ class Templates:
 
 @functools.cache
 def _builtin(folder: Path, cache: Path | None) -> Environment:
-    """The environment of the built-in templates, one for each process: compiling a template takes longer than rendering
-    it, so what was compiled is kept."""
+    """The environment of the built-in templates, one for each process."""
+    import jinja2
+
+    made = environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
+    keep_compiled(made, cache)
+    made.auto_reload = False  # else each of thousands of renderings looks at the file
+    return made
+
+
+def keep_compiled(made: Environment, cache: Path | None) -> None:
+    """Keep what an environment compiles in this folder: compiling a template takes longer than rendering it."""
     import jinja2
 
     class Compiled(jinja2.FileSystemBytecodeCache):
@@ -166,20 +175,22 @@ def _builtin(folder: Path, cache: Path | None) -> Environment:
             with contextlib.suppress(OSError):  # the next process compiles it again
                 super().dump_bytecode(bucket)
 
-    made = environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
     if cache is not None:
         with contextlib.suppress(StoreError):
             Folder(cache).make(private=True)
             made.bytecode_cache = Compiled(str(cache))
-    made.auto_reload = False  # else each of thousands of renderings looks at the file
-    return made
+
+
+def compiled_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where compiled templates are kept; None where the environment names no home."""
+    caches = user_folder(environ, "cache")
+    return None if caches is None else caches / "templates"
 
 
 @functools.lru_cache(maxsize=4)
 def templates_of(workspace: Workspace) -> Templates:
     """The templates of an invocation, whose limits are those of all of it."""
-    config, caches = workspace.config, user_folder(workspace.environ, "cache")
-    cache = None if caches is None else caches / "templates"
+    config, cache = workspace.config, compiled_folder(workspace.environ)
 
     def redact(text: str) -> str:
         return workspace.redactor.text(text)

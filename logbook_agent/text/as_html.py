@@ -4,8 +4,9 @@ but those to http(s) and to entries of the page, no style, no mark that turns th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -116,19 +117,21 @@ def _text(content: str) -> Token:
 
 # -- how tokens are written ------------------------------------------------------------------------
 
-_NUMERIC = ' class="num"'
-# A wide table scrolls by itself; without a mouse, when it has the focus.
-_TABLE_OPEN = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
-
-def _cell_open(
+def _table_open(
     self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """Columns of numbers have a class: the policy of the page refuses styles in attributes."""
-    token = tokens[at]
-    numeric = "right" in str(token.attrs.get("style", ""))
-    scope = ' scope="col"' if token.tag == "th" else ""
-    return f"<{token.tag}{scope}{_NUMERIC if numeric else ''}>"
+    """The classes of a table name its columns of numbers: the policy of the page refuses styles in attributes."""
+    heading = takewhile(lambda token: token.type != "tr_close", tokens[at:])
+    cells = [token for token in heading if token.type == "th_open"]
+    numeric = [n for n, cell in enumerate(cells, 1) if "right" in str(cell.attrs.get("style", ""))]
+    return f"<table{number_columns(numeric)}>\n"
+
+
+def number_columns(places: Iterable[int]) -> str:
+    """The attribute of a table that has numbers in these columns, counted from 1."""
+    names = " ".join(f"n{place}" for place in places)
+    return names and f' class="{names}"'
 
 
 def _link_open(
@@ -140,12 +143,13 @@ def _link_open(
 
 
 _RULES: dict[str, Callable[..., str]] = {
-    "table_open": lambda *_: _TABLE_OPEN,
-    "table_close": lambda *_: "</table></div>\n",
+    "table_open": _table_open,
+    # Its first row is the head.
+    **{f"t{part}_{end}": lambda *_: "" for part in ("head", "body") for end in ("open", "close")},
     # The headings of a page are its own.
     "heading_open": lambda *_: '<p class="heading">',
     "heading_close": lambda *_: "</p>\n",
-    "th_open": _cell_open,
-    "td_open": _cell_open,
+    "th_open": lambda *_: "<th>",
+    "td_open": lambda *_: "<td>",
     "link_open": _link_open,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 
@@ -71,6 +72,8 @@ def zone_called(text: str) -> str:
         return name
 
 
+# A page says each moment several times.
+@functools.lru_cache(maxsize=1024)
 def minute(iso: str, zone: str) -> str:
     """`2026-02-10T10:43:00+00:00` in UTC as `2026-02-10 10:43`; text that is no time stays as it is."""
     try:

@@ -33,7 +33,7 @@ WRITERS = {
     "campaign/checkouts.py": "the temporary working tree of recorded code",
     "issue/gate/ci.py": "the temporary folder of a record",
     "report/publish/commands.py": "the temporary folder of a report",
-    "report/publish/pages_branch.py": "the temporary folder of a working tree",
+    "report/publish/targets.py": "the temporary folder of a working tree",
 }
 
 

@@ -16,8 +16,21 @@ from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median, noise_floor
-from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, Shape, key
-from logbook_agent.report.figures.figure_words import NAME_CHARS, metric_axis, name_of, number_axis, shown, span_of
+from logbook_agent.report.figures.figure import (
+    NAME_CHARS,
+    Figure,
+    FigureKind,
+    PlotAxis,
+    PlotPoint,
+    PlotSeries,
+    Shape,
+    key,
+    metric_axis,
+    name_of,
+    number_axis,
+    shown,
+    span_of,
+)
 from logbook_agent.text.axis_values import in_order
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import counted

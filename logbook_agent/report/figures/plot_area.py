@@ -6,10 +6,22 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
-from logbook_agent.report.figures.elements import TEXT, Look, fitting, group, marker, path, room_for, text, width_of
-from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries, interval_of
-from logbook_agent.report.figures.figure_words import cut, plain, ticks
-from logbook_agent.report.figures.scale import ValueScale, round_values, scale_of
+from logbook_agent.report.figures.elements import (
+    TEXT,
+    Look,
+    ValueScale,
+    fitting,
+    group,
+    marker,
+    path,
+    px,
+    room_for,
+    round_values,
+    scale_of,
+    text,
+    width_of,
+)
+from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries, cut, interval_of, plain, ticks
 
 MARGIN = 10.0
 _HEIGHT, _ROW, _TALL_ROW = 230.0, 24.0, 38.0
@@ -18,8 +30,8 @@ _HEIGHT, _ROW, _TALL_ROW = 230.0, 24.0, 38.0
 _ROWS_HEIGHT, _NAMES_SHARE = 960.0, 0.36
 _NAME_CHARS = 24
 _GAP, _CAP = 8.0, 4.0
-# From so many points on, marks are small; from so many on, a series is one mark, which keeps a page small.
-_MANY, _VERY_MANY = 60, 200
+# From so many points on, marks are small; from so many on, none is hit alone, and a series is one mark.
+_MANY, _VERY_MANY = 60, 120
 
 
 class PlotArea:
@@ -72,7 +84,7 @@ class PlotArea:
 
     def _at(self, place: float, level: float) -> str:
         left, down = (level, place) if self.turned else (place, level)
-        return f"{left:.1f} {down:.1f}"
+        return f"{px(left)} {px(down)}"
 
     def _across(self, level: float) -> str:
         """A line at a level, from one end of the plot to the other."""
@@ -98,8 +110,8 @@ class PlotArea:
             kept = fitting(labels, _GAP if self.turned else 2)
             if len(kept) == len(values) or self.levels.is_uneven:
                 break
+        yield path("".join(self._across(levels[at]) for at in kept), kind="grid")
         for at in kept:
-            yield path(self._across(levels[at]), kind="grid")
             if self.turned:
                 yield text(words[at], labels[at][0], self.bottom + 16, anchor="middle")
             else:
@@ -117,10 +129,11 @@ class PlotArea:
             values = [value for value in round_values(self.places, 7, whole=whole) if value >= least]
         labels = self._labels(values)
         every = next(n for n in range(1, len(labels) + 2) if _fit(labels[::n]))
-        for value, (middle, _), word in [*zip(values, labels, self._words(values), strict=True)][::every]:
-            yield path(f"M{self.places.place(value):.1f} {self.bottom:.1f}v4", kind="axis")
+        for (middle, _), word in [*zip(labels, self._words(values), strict=True)][::every]:
             yield text(word, middle, self.bottom + 17, anchor="middle")
-        yield path(f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}", kind="axis")
+        bottom = px(self.bottom)
+        ticks_below = "".join(f"M{px(self.places.place(value))} {bottom}v4" for value in values[::every])
+        yield path(f"M{px(self.left)} {bottom}H{px(self.right)}{ticks_below}", kind="axis")
 
     def _words(self, values: Sequence[float]) -> list[str]:
         names = self.figure.x.names
@@ -173,7 +186,7 @@ class PlotArea:
             yield self._mark(points[0], path(line, look.dashes))
             return
         if one.shape == "steps":
-            steps = "".join(f"H{place:.1f}V{level:.1f}" for place, level in spots[1:])
+            steps = "".join(f"H{px(place)}V{px(level)}" for place, level in spots[1:])
             yield path(f"M{places[0]}{steps}", look.dashes)
         elif one.shape == "line" and len(spots) > 1:
             yield path(f"M{'L'.join(places)}", look.dashes)

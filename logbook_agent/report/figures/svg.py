@@ -11,6 +11,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from logbook_agent.report.figures.elements import (
     BOLD,
+    DARK,
+    LIGHT,
     NOTE,
     TITLE,
     Look,
@@ -18,14 +20,13 @@ from logbook_agent.report.figures.elements import (
     lines_of,
     looks,
     room_for,
+    rules,
     swatch,
     text,
     width_of,
 )
-from logbook_agent.report.figures.figure import Figure, PlotSeries
-from logbook_agent.report.figures.figure_words import cut, plain
+from logbook_agent.report.figures.figure import Figure, PlotSeries, cut, plain
 from logbook_agent.report.figures.plot_area import MARGIN, PlotArea
-from logbook_agent.report.figures.theme import DARK, LIGHT, rules
 
 # The widths of a picture: its own, and that for a narrow screen.
 WIDE, NARROW = 560, 320
@@ -56,10 +57,10 @@ def svg(figure: Figure, *, width: int = WIDE, framed: bool = True) -> str:
 
 
 def _document(figure: Figure, parts: Iterable[str], width: float, height: float, *, framed: bool) -> str:
-    role = f'role="group" aria-label={quoteattr(plain(figure.title))}'
     if not framed:
         inside = f"{MARGIN:.0f} {MARGIN:.0f} {width - 2 * MARGIN:.0f} {height - MARGIN:.0f}"
-        return f'<svg class="plot" viewBox="{inside}" {role}>{"".join(parts)}</svg>'
+        return f'<svg class="plot" viewBox="{inside}" role="group">{"".join(parts)}</svg>'
+    role = f'role="group" aria-label={quoteattr(plain(figure.title))}'
     head = f'class="plot" width="{width}" height="{height:.0f}" viewBox="0 0 {width} {height:.0f}" {role}'
     style = f"<style>{rules(LIGHT)}@media (prefers-color-scheme:dark){{{rules(DARK)}}}</style>"
     about = f"<title>{escape(plain(figure.title))}</title><desc>{escape(plain(figure.note))}</desc>"

@@ -3,14 +3,19 @@ runs now. Nothing is written or locked."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from logbook_agent.cli.common import Common
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
@@ -20,6 +25,28 @@ from logbook_agent.store.book_spools import open_runs, open_series
 from logbook_agent.store.cache import RACY_NS, stamp_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
+
+
+def looking(common: Common) -> Workspace:
+    """A new workspace in the root of the command that changes nothing there: it collects no run."""
+    space = common.space()
+    return dataclasses.replace(space, root_option=str(space.root), arrive=None, warnings=[])
+
+
+@contextlib.contextmanager
+def ends_well(code: int, *numbers: signal.Signals) -> Iterator[None]:
+    """These signals end the block, and the command with this exit code."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(code)
+
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
 
 # A look is made at most so often (s). The next one waits for so many times its processor time: looking takes at most a
 # twentieth of a processor, reading what changed a third.

@@ -9,9 +9,8 @@ from pathlib import Path
 from logbook_agent.cli.options import Common, Text, flag, number, option
 from logbook_agent.cli.output import say
 from logbook_agent.model.errors import NotFound
-from logbook_agent.report.live.looking import ends_well, looking
-from logbook_agent.report.page.page import page_file
-from logbook_agent.report.page.write import write_report
+from logbook_agent.report.page.document import page_file
+from logbook_agent.report.page.page import write_report
 from logbook_agent.text.phrases import listed
 
 
@@ -59,6 +58,7 @@ def report_command(
 def serve_pages(common: Common, port: int) -> None:
     """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
     read-only: it does not collect runs that have ended."""
+    from logbook_agent.report.live.follower import ends_well, looking
     from logbook_agent.report.live.server import LiveServer
     from logbook_agent.report.live.site import LiveSite
 

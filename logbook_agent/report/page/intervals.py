@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from markupsafe import Markup
 
-from logbook_agent.report.figures.scale import ValueScale
+from logbook_agent.report.figures.elements import ValueScale
 
 # In percent of the width: the middle, and how far the axis reaches to each side of it.
 _MIDDLE, _HALF = 50.0, 46.0

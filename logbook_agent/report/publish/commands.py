@@ -9,12 +9,16 @@ from pathlib import Path
 from logbook_agent.cli.options import Common, Text, flag, option
 from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.report.page.page import page_file
-from logbook_agent.report.page.write import check_replaceable
-from logbook_agent.report.publish.hub_space import upload
-from logbook_agent.report.publish.one_file import one_file
-from logbook_agent.report.publish.pages import PublishedFile, check_no_secret, report_files
-from logbook_agent.report.publish.pages_branch import PagesBranch
+from logbook_agent.report.page.document import page_file
+from logbook_agent.report.page.page import check_replaceable
+from logbook_agent.report.publish.targets import (
+    PagesBranch,
+    PublishedFile,
+    check_no_secret,
+    one_file,
+    report_files,
+    upload,
+)
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed

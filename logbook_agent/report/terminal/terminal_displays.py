@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import os
+import re
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Literal, Self
 
 from rich.text import Text
 
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, clean, is_drawn_on, making_room, say
 from logbook_agent.model.series_progress import SeriesProgress
-from logbook_agent.report.terminal.child_output import ChildOutput
 from logbook_agent.report.terminal.progress_lines import (
     elapsed_text,
     progress_line,
@@ -21,7 +25,107 @@ from logbook_agent.report.terminal.progress_lines import (
     series_lines,
     terminal_size,
 )
-from logbook_agent.report.terminal.region import Region, erased_when_suspended
+from logbook_agent.text.escapes import obeyed
+
+# Left as it is: colours, erasing within a line, steps of the cursor (bars of several lines), backspace, return.
+_OBEYED = obeyed(colours="mKABCD", kept=b"\b")
+# A sequence that the next bytes complete.
+_BEGUN = re.compile(rb"(?:\x1b(?:\[[0-9;]{0,40})?|\xc2|\xd8|\xe2[\x80\x81]?)\Z")
+
+
+class ChildOutput:
+    """Feed it the bytes of one stream as they come."""
+
+    def __init__(self) -> None:
+        self._begun = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes that can be shown now."""
+        data = self._begun + data
+        begun = _BEGUN.search(data)
+        self._begun = begun[0] if begun is not None else b""
+        return _OBEYED.sub("\ufffd".encode(), data[: len(data) - len(self._begun)])
+
+    def finish(self) -> bytes:
+        """What was held back at the end."""
+        begun, self._begun = self._begun, b""
+        return _OBEYED.sub("\ufffd".encode(), begun)
+
+
+_ERASE = "\r\x1b[J"
+_PLAIN = "\x1b[0m"
+# A line that was made for a wider window is cut at its edge, and takes no second row.
+_CROPPED, _WRAPPED = "\x1b[?7l", "\x1b[?7h"
+
+
+class Region:
+    """Draws on the terminal behind a descriptor; None: there is no terminal, and nothing is drawn."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+        self._is_drawn = False
+
+    def draw(self, lines: Sequence[str]) -> None:
+        """Replace what is drawn. The lines must fit the width. A job in the background draws nothing."""
+        if self._descriptor is None or not lines or not _is_in_front(self._descriptor):
+            return
+        up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
+        self._is_drawn = True
+        shown = "\r\n".join(lines)
+        self._write(f"{_ERASE}{_PLAIN}{_CROPPED}{shown}{_PLAIN}{_WRAPPED}\r{up}")
+
+    def erase(self) -> None:
+        """Leave the cursor where the first line began."""
+        if self._is_drawn:
+            self._is_drawn = False
+            self._write(_ERASE)
+
+    def plain(self) -> None:
+        """Take back colours that a command left on."""
+        self._write(_PLAIN)
+
+    def _write(self, text: str) -> None:
+        if self._descriptor is None:
+            return
+        sys.stderr.flush()
+        data = text.encode()
+        # A terminal that was closed: the runs go on.
+        with contextlib.suppress(OSError):
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+
+def _is_in_front(descriptor: int) -> bool:
+    try:
+        return os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:
+        return True  # not the terminal that controls this process
+
+
+@contextlib.contextmanager
+def erased_when_suspended(region: Region, redraw: Callable[[], None]) -> Iterator[None]:
+    """Erase the region before Ctrl-Z stops this process, and draw it again when it continues."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def suspend(number: int, frame: FrameType | None) -> None:
+        region.erase()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, suspend)
+        redraw()
+
+    before = signal.getsignal(signal.SIGTSTP)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGTSTP, suspend)
+    try:
+        yield
+    finally:
+        if before is signal.SIG_DFL:
+            signal.signal(signal.SIGTSTP, before)
+        region.erase()
+
 
 _STDERR = 2
 Stream = Literal["stdout", "stderr"]

@@ -56,6 +56,19 @@ def test_the_parts_of_an_entry_and_its_log(demo: Site) -> None:
     assert "RESULT quant_mode=none" in page.inner_text("body")
 
 
+def test_one_file_holds_its_logs_and_works_as_the_pages_do(tmp_path: Path, site: Site) -> None:
+    place = tmp_path / "one"
+    place.mkdir()
+    books.small(place)("publish", "--file", str(site.folder / "one.html"))
+    page = site.open("one.html")
+    expect(page.locator("#results thead").get_by_role("button", name="tflops")).to_be_visible()
+    page.locator("#DEMO-000 summary", has_text="1 run").click()
+    with page.expect_download() as begun:
+        page.locator("#DEMO-000").get_by_role("link", name="log of run 1").click()
+    assert "RESULT quant_mode=none" in Path(begun.value.path()).read_text()
+    assert violations(page) == []
+
+
 def test_sort_and_filter(demo: Site) -> None:
     page = demo.open("demo.html")
     table = page.locator("#results table")
@@ -141,7 +154,7 @@ def test_print_shows_what_is_folded(demo: Site) -> None:
     page = demo.open("demo.html")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert page.locator("#DEMO-000 .part", has_text="Runs").locator("table").is_visible()
+    assert page.locator("#DEMO-000 dt", has_text="Runs").locator("+ dd table").is_visible()
     assert not page.locator(".bar").is_visible()
     assert page.locator("#results thead").get_by_role("columnheader", name="tflops").get_by_text("tflops").is_visible()
     assert page.locator(".chart svg").first.is_visible()
@@ -154,7 +167,7 @@ def test_hostile_text_does_nothing(evil: Site) -> None:
     for name in ("evil.html", "index.html"):
         page = evil.open(name)
         page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        for mover in page.locator(".entry h3").all()[:3]:
+        for mover in page.locator("article h3").all()[:3]:
             mover.hover()
         assert (
             page.locator("main img, main iframe, main form, base, main style, main [onerror], main [onload]").count()

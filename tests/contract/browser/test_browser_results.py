@@ -77,7 +77,12 @@ def test_filter_by_value_and_choice_of_columns_by_keyboard(demo: Site) -> None:
 def test_a_command_of_one_line_can_be_copied(demo: Site) -> None:
     page = demo.open("demo.html")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    button = page.locator("#DEMO-001 [data-part=command]").get_by_role("button", name="Copy this command").first
+    button = (
+        page.locator("#DEMO-001 dt", has_text="Command")
+        .locator("+ dd")
+        .get_by_role("button", name="Copy this command")
+        .first
+    )
     button.focus()
     page.keyboard.press("Enter")
     expect(button).to_have_text("Copied")

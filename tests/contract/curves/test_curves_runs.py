@@ -49,7 +49,7 @@ def test_a_run_with_curves_is_shown_and_compared_by_its_reduction(cli: Cli, fold
         ("lr over step", 10),
     ]
     assert charts[0]["y"] == {"label": "loss", "unit": "nat", "log": True}
-    assert text.count('<svg class="plot"') == 2, "each curve has a still picture"
+    assert text.count("<svg class=plot ") == 2, "each curve has a still picture"
 
 
 def test_a_run_whose_tool_and_command_were_killed_keeps_its_curve(cli: Cli, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from logbook_agent.model.errors import Rejected
-from logbook_agent.report.publish.pages import PublishedFile, check_no_secret
+from logbook_agent.report.publish.targets import PublishedFile, check_no_secret
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 

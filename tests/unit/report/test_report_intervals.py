@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from logbook_agent.report.figures.scale import ValueScale
+from logbook_agent.report.figures.elements import ValueScale
 from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
 
 

@@ -27,17 +27,18 @@
   function search() {
     const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (text) => words.every((word) => text.includes(word));
-    const entries = document.querySelectorAll(".entry, .entry-card");
+    const entries = document.querySelectorAll("article");
     const shown = new Set();
     for (const entry of entries) {
       entry.hidden = !fits(textOf(entry));
       if (!entry.hidden) shown.add(entry.id);
     }
-    for (const told of document.querySelectorAll("[data-of]")) {
-      told.toggleAttribute("data-missed", words.length > 0 && !shown.has(told.dataset.of));
+    for (const line of document.querySelectorAll(".moment, .lines > li, #results tbody tr")) {
+      line.dataset.of ??= line.querySelector("a")?.hash.slice(1) ?? "";
+      line.toggleAttribute("data-missed", words.length > 0 && line.dataset.of !== "" && !shown.has(line.dataset.of));
     }
-    for (const fold of document.querySelectorAll("details.earlier")) fold.open = words.length > 0 && Boolean(fold.querySelector("[data-of]:not([data-missed])"));
-    for (const group of document.querySelectorAll("#open .group")) group.hidden = !group.querySelector("[data-of]:not([data-missed])");
+    for (const fold of document.querySelectorAll("details.earlier")) fold.open = words.length > 0 && Boolean(fold.querySelector("li:not([data-missed])"));
+    for (const group of document.querySelectorAll("#open .group")) group.hidden = !group.querySelector("li:not([data-missed])");
     for (const day of document.querySelectorAll(".day")) {
       let next = day.nextElementSibling;
       while (next?.classList.contains("moment") && next.hasAttribute("data-missed")) next = next.nextElementSibling;
@@ -71,7 +72,7 @@
       if (frames) requestAnimationFrame(() => settle(frames - 1));
     };
     settle(10);
-    const entry = target.closest(".entry");
+    const entry = target.closest("#entries > article");
     if (entry) {
       entry.tabIndex = -1;
       entry.focus({ preventScroll: true });
@@ -81,7 +82,8 @@
   // -- commands can be copied ---------------------------------------------------------------------
   function offerCopies(scope) {
     if (!navigator.clipboard) return;
-    for (const code of scope.querySelectorAll("pre > code.language-bash, [data-part^='command'] li > code:only-child, .note > code, [data-copy]")) {
+    for (const code of scope.querySelectorAll("pre > code.language-bash, .note > code, li > code:only-child")) {
+      if (code.closest("li") && !code.closest("dd")?.previousElementSibling.textContent.startsWith("Command")) continue;
       const block = code.parentElement.matches("pre") ? code.parentElement : code;
       if (block.parentElement.classList.contains("copied")) continue;
       const around = document.createElement(block === code ? "span" : "div");
@@ -161,7 +163,7 @@
       clearSearch();
     } else if (event.key === "Enter" && event.target === field) {
       const [first] = search();
-      if (first && !document.getElementById(first).classList.contains("entry-card")) location.hash = first;
+      if (first && !document.getElementById(first).classList.contains("card")) location.hash = first;
     }
   });
 

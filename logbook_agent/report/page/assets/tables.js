@@ -44,8 +44,51 @@
     field.nextElementSibling.textContent = words.length ? `${shown} of ${table.tBodies[0].rows.length} rows` : "";
   }
 
+  // A wide table scrolls by itself; without a mouse, when it has the focus.
+  function makeReachable(table) {
+    const box = table.closest(".scroll") ?? document.createElement("div");
+    if (!box.contains(table)) {
+      box.className = "scroll";
+      table.replaceWith(box);
+      box.append(table);
+    }
+    const title = box.closest("dd")?.previousElementSibling ?? box.closest("section")?.querySelector("h2");
+    box.tabIndex = 0;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", title?.textContent ?? "Table");
+  }
+
+  // -- the data of a plot, which the page has as CSV ------------------------------------------------
+  function rowsOf(link) {
+    const text = decodeURIComponent(link.getAttribute("href").replace(/^[^,]*,/, "")), rows = [[]];
+    for (const [, cell, end] of text.matchAll(/("(?:[^"]|"")*"|[^,\r]*)(,|\r\n)/g)) {
+      rows.at(-1).push(cell.replace(/^"|"$/g, "").replaceAll('""', '"'));
+      if (end !== ",") rows.push([]);
+    }
+    return rows.slice(0, -1);
+  }
+
+  function showData(link) {
+    const table = document.createElement("table");
+    const [names, ...rows] = rowsOf(link);
+    const fill = (row, tag, cells) => cells.forEach((text, at) => {
+      const cell = row.appendChild(document.createElement(tag));
+      const isEntry = tag === "td" && names[at] === "entry" && document.getElementById(text);
+      const link = { href: `#${text}`, className: "id" };
+      (isEntry ? cell.appendChild(Object.assign(document.createElement("a"), link)) : cell).textContent = text;
+      if (/^(x|y|low|high|n)$/.test(names[at])) cell.className = "num";
+    });
+    fill(table.createTHead().insertRow(), "th", names);
+    const body = table.createTBody();
+    for (const row of rows) fill(body.insertRow(), "td", row);
+    link.parentElement.before(table);
+  }
+
   function prepare(scope) {
-    for (const table of scope.querySelectorAll(".scroll > table")) {
+    for (const link of scope.querySelectorAll(".chart a[download]")) showData(link);
+    for (const table of scope.querySelectorAll("main table:not(.u-legend)")) {
+      if (!table.tHead) table.createTHead().append(table.rows[0]);
+      makeReachable(table);
       const rows = table.tBodies[0]?.rows.length ?? 0;
       if (rows < FEW || table.dataset.ready) continue;
       table.dataset.ready = "yes";

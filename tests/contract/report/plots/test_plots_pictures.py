@@ -11,14 +11,17 @@ from tests.contract.report.plots.plots_support import SVG, Seeded, labels, marks
 
 pytestmark = pytest.mark.slow
 
-_NESTED = re.compile(r'<svg class="plot" viewBox="([^"]*)".*?</svg>', re.DOTALL)
+_NESTED = re.compile(r'<svg class=plot viewBox="([^"]*)".*?</svg>', re.DOTALL)
+# HTML can do without quotes around a value of plain characters, XML cannot.
+_UNQUOTED = re.compile(r"=([\w#.-]+)(?=[ >])(?=[^<>]*>)")
 
 
 def on_the_page(seeded: Seeded) -> list[str]:
     """The pictures of the page, as documents."""
     seeded.ok("report", "--out", "site")
     page = (seeded.folder / "site/ep.html").read_text()
-    return [found[0].replace("<svg", f'<svg xmlns="{SVG[1:-1]}"', 1) for found in _NESTED.finditer(page)]
+    nested = [_UNQUOTED.sub(r'="\1"', found[0]) for found in _NESTED.finditer(page)]
+    return [found.replace("<svg", f'<svg xmlns="{SVG[1:-1]}"', 1) for found in nested]
 
 
 def test_no_label_runs_into_another_or_out_of_the_picture(seeded: Seeded) -> None:

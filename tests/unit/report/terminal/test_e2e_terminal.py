@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from logbook_agent.report.terminal.child_output import ChildOutput
+from logbook_agent.report.terminal.terminal_displays import ChildOutput
 
 
 def child_output(*pieces: bytes) -> list[bytes]:

@@ -1,11 +1,15 @@
-"""The curves of a page: plain pictures, and the data from which its script draws them to be zoomed."""
+"""The plots of a page: pictures for wide and narrow screens, with their data as CSV, of which the page's script makes a
+table; and curves, with the data from which it draws them to be zoomed."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -13,8 +17,31 @@ from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
-from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
-from logbook_agent.report.figures.svg import svg
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, as_csv, plain
+from logbook_agent.report.figures.svg import NARROW, svg
+
+# Pages stay small: so many plots of an entry.
+OF_AN_ENTRY = 6
+_KEPT = 512
+
+
+def pictures(found: Iterable[Figure], most: int | None = None) -> list[dict[str, object]]:
+    """Figures, at most so many, as the templates take them."""
+    return [_picture(figure) for figure in itertools.islice(found, most)]
+
+
+# A live view asks for the same figures again and again.
+@functools.lru_cache(maxsize=_KEPT)
+def _picture(figure: Figure) -> dict[str, object]:
+    return {
+        "key": figure.key,
+        "title": plain(figure.title),
+        "note": plain(figure.note),
+        "svg": Markup(svg(figure, framed=False)),  # noqa: S704 - its texts are escaped there
+        "narrow": Markup(svg(figure, width=NARROW, framed=False)),  # noqa: S704 - its texts are escaped there
+        "csv": f"data:text/csv;charset=utf-8,{quote(as_csv(figure), safe=' ,.:=/+')}",
+    }
+
 
 # The newest entries with curves show them; all lines of a page share so many points.
 _ENTRIES = 30

@@ -1,24 +1,87 @@
-"""The section of an entry."""
+"""What every section of a page is made of, and the section of an entry."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from markupsafe import Markup
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import ARTIFACTS, COMMAND, CONFIG
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import Summary
+from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.embedded import with_numbers
 from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.figures.figure import FigureKind
-from logbook_agent.report.page.context import PageContext
-from logbook_agent.report.page.pictures import OF_AN_ENTRY, pictures
-from logbook_agent.report.page.rendering import PageSection, section
-from logbook_agent.text.markdown import cut_line
+from logbook_agent.report.page.charts import OF_AN_ENTRY, CurveCharts, pictures
+from logbook_agent.report.page.document import PageSection, section
+from logbook_agent.report.page.links import NoLinks
+from logbook_agent.text.as_html import as_html, as_inline_html
+from logbook_agent.text.markdown import cut_line, one_line
+
+# Pages stay small: the newest entries have plots, and those whose runs left files the pictures among them.
+_WITH_PLOTS, _WITH_PICTURES = 30, 20
+
+
+# Entries repeat each other: most have the config and the command of another one.
+@functools.lru_cache(maxsize=4096)
+def _html(text: str, ids: frozenset[str]) -> Markup:
+    return Markup(as_html(text, ids))  # noqa: S704 - escaped there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageContext:
+    """The reading of a logbook, and how its texts become HTML: `ids` are the entries of the page, `drawn` those with
+    plots on it, `pictured` those whose runs left pictures that are on it, `curves` the charts of its curves."""
+
+    findings: Findings
+    blocks: Blocks
+    links: NoLinks
+    ids: frozenset[str]
+    drawn: frozenset[str]
+    pictured: frozenset[str]
+    curves: CurveCharts
+
+    @classmethod
+    def of(cls, findings: Findings, blocks: Blocks, links: NoLinks, records: Sequence[Record]) -> PageContext:
+        """The context of a page with these records."""
+        pictured = [r.id for r in records if any(status.run.artifacts for status in r.runs)]
+        return cls(
+            findings=findings,
+            blocks=blocks,
+            links=links,
+            ids=frozenset(findings.order),
+            drawn=frozenset(findings.order[-_WITH_PLOTS:]),
+            pictured=frozenset(pictured[-_WITH_PICTURES:]),
+            curves=CurveCharts(findings, records),
+        )
+
+    @property
+    def zone(self) -> str:
+        """The time zone of the logbook."""
+        return self.findings.header.zone
+
+    def html(self, text: str | None, pictures: dict[str, str] | None = None) -> Markup:
+        """Markdown of a record, as blocks; `pictures` as for `as_html`."""
+        text = with_numbers(self.findings, text or "", plain=True)
+        return Markup(as_html(text, self.ids, pictures)) if pictures else _html(text, self.ids)  # noqa: S704 - escaped there
+
+    def line(self, text: str | None) -> Markup:
+        """Markdown of a record, within a line."""
+        return Markup(as_inline_html(one_line(with_numbers(self.findings, text or "", plain=True)), self.ids))  # noqa: S704 - escaped there
+
+    def later(self, entry_id: str) -> Sequence[str]:
+        """The entries that supersede this one."""
+        return self.findings.thread.superseded_by(entry_id)
+
 
 # A command or config of so many characters is folded.
 _LONG = 220
@@ -61,6 +124,8 @@ def _values(
     drawn = [*of_entry(page.findings, record)] if record.id in page.drawn else []
     return {
         "parts": parts,
+        "labelled": any(status.run.label for status in record.runs),
+        "with_code": any(status.run.code and status.run.code.commit for status in record.runs),
         "artifacts": [{**f, "picture": None} if f["name"] in named - {*prose} else f for f in artifacts],
         "figures": pictures((f for f in drawn if f.kind is not FigureKind.NOISE), OF_AN_ENTRY),
         # A reader of the answer does not need them.
