@@ -11,9 +11,9 @@ from logbook_agent.cli.declared import flag, option
 from logbook_agent.cli.options import Common, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.issue.book_sync import SyncResult, sync_after
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
 from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.model.record import GOING

@@ -19,7 +19,7 @@ from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import LeftFile, all_pictured
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
-from logbook_agent.issue.values import SyncedEntry, Wanted
+from logbook_agent.issue.values import SyncedEntry, SyncRequest, Wanted
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
@@ -41,14 +41,7 @@ TITLE_UNITS = 256
 _CAPS = (inert.TEXT_BYTES, inert.TEXT_BYTES // 4, inert.TEXT_BYTES // 16)
 
 
-def gather(
-    workspace: Workspace,
-    book: Book,
-    issue: RepositoryAddress | None,
-    *,
-    chosen: Sequence[str] = (),
-    new_block: bool = False,
-) -> BookTexts:
+def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: RepositoryAddress | None) -> BookTexts:
     """The content of the issue, read from the logbook. Entries that cannot be read are warned about
     and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
     found = read(workspace, book)
@@ -67,12 +60,12 @@ def gather(
     wanted = Wanted(
         book=book_key(recorded),
         entries=tuple(_entry(values, e["id"], plots.get(e["id"], ()), files.get(e["id"], ())) for e in found.summaries),
-        chosen=_chosen(found, chosen),
+        chosen=_chosen(found, request.entries),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
         final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
         final_of=_final_of(found, recorded) if recorded.closing is not None else "",
-        new_block=new_block,
+        new_block=request.new_block,
         unreadable=tuple(i for i in found.order if i not in readable),
     )
     return BookTexts(wanted=wanted, values=values, workspace=workspace, plots=plots)
