@@ -8,15 +8,15 @@ than its room, it is cut. The same logbook and links give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.issue import inert, neutral
+from logbook_agent.issue.attachments import LeftFile, all_pictured
 from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.issue_results import LeftFile, all_pictured
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
 from logbook_agent.issue.values import SyncedEntry, SyncRequest, Wanted
@@ -37,8 +37,8 @@ from logbook_agent.text.address import RepositoryAddress
 
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
-# The bytes of a section of an entry in an update: the first with which all entries have room.
-_CAPS = (inert.TEXT_BYTES, inert.TEXT_BYTES // 4, inert.TEXT_BYTES // 16)
+# Of more entries than this an update shows a quarter of each text.
+_WHOLE_ENTRIES = 4
 
 
 def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: RepositoryAddress | None) -> BookTexts:
@@ -125,8 +125,6 @@ class BookTexts:
     values: IssueValues
     workspace: Workspace
     plots: Mapping[str, Sequence[NamedPlot]]
-    # A plan is made several times in a sync, with the same texts.
-    _updates: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._templates = templates_of(self.workspace)
@@ -168,20 +166,20 @@ class BookTexts:
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         """One comment about some entries."""
-        key = (tuple(entry_ids), room)
-        if key not in self._updates:
-            records, text = [*map(self._cited, entry_ids)], ""
-            render = partial(table_text, self._templates)
-            for cap in _CAPS:
-                told = [
-                    entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
-                    for record in records
-                ]
-                text = self._rendered("issue_update.md.j2", update={"entries": told, "logbook": self.values.logbook})
-                if fit.size(text) <= room:
-                    break
-            self._updates[key] = fit.cut(text, room)
-        return self._updates[key]
+        cap = inert.TEXT_BYTES if len(entry_ids) <= _WHOLE_ENTRIES else inert.TEXT_BYTES // 4
+        told = [
+            entry_values(
+                self.values,
+                record,
+                self.plots.get(record.id, ()),
+                _files_of(record),
+                partial(table_text, self._templates),
+                cap,
+            )
+            for record in map(self._cited, entry_ids)
+        ]
+        shown = {"entries": told, "logbook": self.values.logbook}
+        return fit.cut(self._rendered("issue_update.md.j2", update=shown), room)
 
     def _cited(self, entry_id: str) -> Record:
         """The record of an entry, with the numbers that its prose cites."""
@@ -208,7 +206,3 @@ class BookTexts:
         text = self._templates.render(template, {"logbook": self.values.scope, **values}).strip("\n")
         # A secret may stand there only once it is put together.
         return self._templates.redact(neutral.document(text, self._declared))
-
-
-def _units(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -8,7 +8,6 @@ from typing import Any
 
 from logbook_agent.issue import neutral
 from logbook_agent.issue.values import Links
-from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, counted
@@ -116,8 +115,3 @@ def _shortened(text: str, cap: int) -> tuple[str, int]:
     head = text[: 2 * cap + _AHEAD]
     cut = fit.shorten(head, cap)
     return cut.text, cut.left_out + fit.size(text[len(head) :])
-
-
-def number(name: str, value: float, unit: str | None, spread: float | None = None) -> str:
-    """`239.150 TF/s`: a value of a metric with its usual digits, as far as its spread supports them."""
-    return format_value(value, decimals=known(name).decimals, spread=spread) + (f" {escape(unit)}" if unit else "")

@@ -1,18 +1,20 @@
-"""The sections of an issue's body: the values of its template, from the header, the summaries and the links."""
+"""A logbook as an issue shows it: the values of its templates, from the header, the summaries and the links."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Literal
 
-from logbook_agent.findings.best import bests
+from logbook_agent.findings.best import SHOWN, bests
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.opening import best_text
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue import inert
-from logbook_agent.issue.issue_results import best_lines, pictures, results
+from logbook_agent.issue.attachments import pictures
 from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
@@ -21,6 +23,7 @@ from logbook_agent.pages.cited import opening_with_numbers
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import counted
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
 
 
@@ -59,9 +62,9 @@ class IssueValues:
         return {key: inert.header(of, key) for key, of in header_values(self.header).items() if key in (*names, *lists)}
 
     @cached_property
-    def best(self) -> list[dict[str, object]]:
-        """The best results so far."""
-        return best_lines(bests(self.thread, self.found.answers), self.thread, self.links)
+    def best(self) -> list[str]:
+        """The best case of each problem and metric, in a sentence."""
+        return [inert.escape(best_text(one)) for one in bests(self.thread, self.found.answers)[:SHOWN]]
 
     @cached_property
     def opening(self) -> dict[str, object]:
@@ -110,6 +113,35 @@ class IssueValues:
             for s in self.header.snapshots
         ]
 
+    def results(self, only: Collection[str] | None = None) -> dict[str, object] | None:
+        """The table of some entries (`only`; None: of all), the newest that have room, with the result as `list` shows
+        it; None where there are none."""
+        found = [s for s in self.found.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
+        if not found:
+            return None
+        return {
+            "rows": [self._row(summary) for summary in found[-inert.MOST_ITEMS :]],
+            "left_out": inert.left_out(self.links, len(found) - inert.MOST_ITEMS, "earlier entry", "earlier entries"),
+        }
+
+    def _row(self, summary: Summary) -> dict[str, object]:
+        state, standing = str(summary["state"]), self.thread.standing[summary["id"]]
+        if summary["failed_rows"]:
+            state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
+        if standing.why and standing.why != summary["state"]:
+            state += f", {standing.why}"
+        answer = self.found.comparisons.answer_of(summary["id"]) if summary["comparison"] is not None else None
+        case = words.asked(answer) if answer is not None and answer.findings else _case(summary)
+        return {
+            "id": self.id_link(summary["id"]),
+            "title": inert.cell(inert.words(summary["title"], inert.TITLE_BYTES)),
+            "state": state,
+            "confidence": summary["confidence"] or "",
+            "result": inert.cell(inert.words(summary["result"] or "")),
+            # A backslash before a pipe counts in code spans of a table, too.
+            "case": md.inline_code(inert.words(case, inert.TITLE_BYTES)).replace("|", "\\|") if case else "",
+        }
+
     # -- the body ----------------------------------------------------------------------------------
 
     def body(self) -> dict[str, object]:
@@ -124,7 +156,7 @@ class IssueValues:
             "best": self.best,
             "plots": pictures(self.links, self.plots),
             "criteria": self.criteria,
-            "results": results(self.found, self.links),
+            "results": self.results(),
             "decisions": self._entries(self.thread.decisions, "decision"),
             "negative_results": self._entries(self.thread.negative, "negative"),
             "conclusion": self.closing,
@@ -195,3 +227,11 @@ class IssueValues:
 def _states(summaries: Sequence[Summary]) -> list[str]:
     """`3 finished`, `1 failed`: in order of appearance."""
     return [f"{count:,} {state}" for state, count in Counter(s["state"] for s in summaries).items()]
+
+
+def _case(summary: Summary) -> str:
+    """The case that an entry measured; empty for several."""
+    trials = [trial for found in summary["measured"].values() for trial in found.get("trials", ())]
+    if len({trial["key"] for trial in trials}) != 1:
+        return ""
+    return ", ".join(filter(None, [trials[0]["label"], assignments({**trials[0]["config"], **trials[0]["apart"]})]))

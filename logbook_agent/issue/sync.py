@@ -193,11 +193,10 @@ class Sync:
     def plan(self) -> SyncPlan:
         """The plan for the issue as it is now."""
         issue, comments = self._read()
-        plan = make_plan(self.wanted, self.texts, issue, comments)
-        if plan.writes and not self.wanted.login:
-            # Comments of an account without a place in the repository count if it is our own.
+        if not self.wanted.login and any(marking.is_marked(c.body) and not c.counts("") for c in comments):
+            # They count if they are by our own account, which has no place in the repository.
             self.wanted = replace(self.wanted, login=self.remote.login())
-            plan = make_plan(self.wanted, self.texts, issue, comments)
+        plan = make_plan(self.wanted, self.texts, issue, comments)
         if plan.writes and issue.locked:
             raise IssueLocked(
                 f"the conversation of {issue.url} is locked",

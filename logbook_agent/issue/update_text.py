@@ -9,8 +9,8 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.issue import inert
+from logbook_agent.issue.attachments import LeftFile, files, pictures
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.issue_results import LeftFile, files, pictures, results
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
@@ -116,7 +116,7 @@ def snapshot_values(values: IssueValues, snapshot: Snapshot, records: Sequence[R
             if (text := _commands(r))
         ],
         **{name: _gathered(found, len(runs)) for name, found in described.items()},
-        "results": results(values.found, values.links, {r.id for r in records}),
+        "results": values.results({r.id for r in records}),
         "logbook": values.logbook,
     }
 

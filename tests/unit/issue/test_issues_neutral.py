@@ -22,22 +22,16 @@ PIN = "https://github.com/o/r/blob/0123456789012345678901234567890123456789/logb
 # What the host makes live, looked for in text that has been rendered.
 LIVE = [
     re.compile(r"(?:^|[^A-Za-z0-9])@[A-Za-z0-9]"),
-    re.compile(r"[A-Za-z0-9]@[0-9a-f]{7,40}(?![A-Za-z0-9])", re.IGNORECASE),
     re.compile(r"#[0-9]"),
     re.compile(r"(?<![A-Za-z0-9])gh-[0-9]", re.IGNORECASE),
-    re.compile(r"(?:https?://|www\.)(?:\S*[^\sA-Za-z0-9-])?github\.com(?![A-Za-z0-9-])", re.IGNORECASE),
-    re.compile(r"(?:https?://|www\.)\S*/(?:issues|pulls?|discussions)/[0-9]", re.IGNORECASE),
-    re.compile(r"(?:https?://|www\.)\S*/(?:commits?/[0-9a-f]{7}|compare/\S)", re.IGNORECASE),
+    re.compile(r"(?<![A-Za-z0-9])(?:issues|pulls?|discussions)/[0-9]", re.IGNORECASE),
 ]
 MARKER = re.compile(r"<!--\s*logbook", re.IGNORECASE)
-LIVE_TARGET = re.compile(
-    r"(?<![A-Za-z0-9-])github\.com(?![A-Za-z0-9-])|(?:^|/)(?:(?:issues|pull|discussions)/[0-9]|commit/[0-9a-f]{7}|compare/.)",
-    re.IGNORECASE,
-)
+LIVE_TARGET = re.compile(r"(?:^|/)(?:issues|pulls?|discussions)/[0-9]", re.IGNORECASE)
 
 
-def reader(*, tables: bool = True) -> MarkdownIt:
-    return MarkdownIt("commonmark").enable(["strikethrough", *(["table"] if tables else [])])
+def reader() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable(["strikethrough", "table"])
 
 
 def texts(tokens: list[Token], *, fenced: bool = False) -> Iterator[str]:
@@ -64,9 +58,9 @@ def targets(tokens: list[Token]) -> Iterator[str]:
         yield from targets(token.children or [])
 
 
-def live(text: str, declared: tuple[str, ...] = (), *, tables: bool = True) -> list[str]:
+def live(text: str, declared: tuple[str, ...] = ()) -> list[str]:
     """What is live in a document."""
-    tokens = reader(tables=tables).parse(text)
+    tokens = reader().parse(text)
     found = MARKER.findall(text)
     for node in texts(tokens):
         for address in declared:
@@ -98,25 +92,13 @@ def fenced(text: str) -> list[tuple[str, str]]:
         ("GH-12 gh-3", f"GH{Z}-12 gh{Z}-3"),
         (r"GH\-12", rf"GH{Z}\-12"),
         ("o/r#12", f"o/r#{Z}12"),
-        ("o/r@0123456789abcdef", f"o/r@{Z}0123456789abcdef"),
-        ("ada@0123456", f"ada@{Z}0123456"),
-        ("https://github.com/o/r", f"https:{Z}//github{Z}.com/o/r"),
         ("https://ghe.corp/o/r/issues/7", f"https:{Z}//ghe.corp/o/r/issues/{Z}7"),
         ("http://h/o/r/pull/7", f"http:{Z}//h/o/r/pull/{Z}7"),
-        ("http://h/o/r/commit/0123456", f"http:{Z}//h/o/r/commit/{Z}0123456"),
-        ("http://h/o/r/compare/a...b", f"http:{Z}//h/o/r/compare/{Z}a...b"),
-        ("www.github.com/o", f"www{Z}.github{Z}.com/o"),
-        ("<https://github.com/o>", f"<https:{Z}//github{Z}.com/o>"),
-        (r"[x](https://github\.com/o)", rf"[x](https:{Z}//github{Z}\.com/o)"),
-        ("[x](//github.com/o)", f"[x](//github{Z}.com/o)"),
         ("[x](../issues/7)", f"[x](../issues/{Z}7)"),
-        ("[x]: https://github.com/o/r/issues/7", f"[x]: https:{Z}//github{Z}.com/o/r/issues/{Z}7"),
-        ("http://gith%75b.com/o", f"http:{Z}//gith%{Z}75b.com/o"),
-        ("[a](https://b.org)[c](https://github.com/d)", f"[a](https://b.org)[c](https:{Z}//github{Z}.com/d)"),
+        ("[x]: https://github.com/o/r/issues/7", f"[x]: https:{Z}//github.com/o/r/issues/{Z}7"),
         ("<!-- logbook:body -->", f"<{Z}!-- logbook:body -->"),
         ("a <div> `<div>`", f"a <{Z}div> `<{Z}div>`"),
         ("`a\n<div>\nb`", f"`a\n<{Z}div>\nb`"),
-        ("[^1]: ```", f"[{Z}^1]: ```"),
         ("a\r\n@b\x0b", f"a\n@{Z}b\ufffd"),
     ],
 )
@@ -155,7 +137,7 @@ def test_of_html_a_document_keeps_its_own_and_shows_that_of_people() -> None:
 
 def test_output_of_programs_is_dead_in_its_fence() -> None:
     output = f"{HERE} @ada fixes #1\n<!-- logbook:1 --> <div> `x` &copy; ok\n"
-    dead = f"https:{Z}//github{Z}.com/o/r/issues/{Z}1 @{Z}ada fixes #{Z}1\n<{Z}!-- logbook:1 --> <div> `x` &copy; ok\n"
+    dead = f"https:{Z}//github.com/o/r/issues/{Z}1 @{Z}ada fixes #{Z}1\n<{Z}!-- logbook:1 --> <div> `x` &copy; ok\n"
     assert neutral.log(output) == dead
     assert neutral.document(f"```text\n{output}```\n", [HERE]) == f"```text\n{dead}```\n"
     assert neutral.document(f"```bash\n{HERE}\n<!--logbook -->\n```") == f"```bash\n{HERE}\n<{Z}!--logbook -->\n```"
@@ -167,13 +149,10 @@ def test_output_of_programs_is_dead_in_its_fence() -> None:
         (HERE, HERE),
         (f"{HERE}.", f"{HERE}."),
         (f"[#{Z}1]({HERE}) <{HERE}> **{HERE}**, {PIN}", f"[#{Z}1]({HERE}) <{HERE}> **{HERE}**, {PIN}"),
-        (f"{HERE}2", f"https:{Z}//github{Z}.com/o/r/issues/{Z}12"),
-        (f"{HERE}#issuecomment-5", f"https:{Z}//github{Z}.com/o/r/issues/{Z}1#issuecomment-5"),
-        (f"http://x/?u={HERE}", f"http:{Z}//x/?u=https:{Z}//github{Z}.com/o/r/issues/{Z}1"),
-        (rf"{HERE}\_", rf"https:{Z}//github{Z}.com/o/r/issues/{Z}1\_"),
-        (f"Fixes: {HERE}", f"F{Z}ixes: {HERE}"),
-        (f"closes <{HERE}>", f"c{Z}loses <{HERE}>"),
-        (f"prefixes {HERE}", f"prefixes {HERE}"),
+        (f"{HERE}2", f"https:{Z}//github.com/o/r/issues/{Z}12"),
+        (f"{HERE}#issuecomment-5", f"https:{Z}//github.com/o/r/issues/{Z}1#issuecomment-5"),
+        (f"http://x/?u={HERE}", f"http:{Z}//x/?u=https:{Z}//github.com/o/r/issues/{Z}1"),
+        (rf"{HERE}\_", rf"https:{Z}//github.com/o/r/issues/{Z}1\_"),
     ],
 )
 def test_declared_addresses_stay_where_they_stand_exactly(text: str, expected: str) -> None:
@@ -246,7 +225,6 @@ HOSTILE = st.lists(PIECES, max_size=40).map("".join)
 def test_no_text_is_live(text: str) -> None:
     for result in (neutral.document(text), neutral.document(neutral.contained(text))):
         assert live(result) == []
-        assert live(result, tables=False) == []
     assert live(neutral.document(text, [HERE]), (HERE,)) == []
 
 
