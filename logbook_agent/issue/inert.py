@@ -12,11 +12,10 @@ from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, counted
 
-# The bytes that a text may have, a text of one line, a title, and other words; and the items of a list.
-TEXT_BYTES, LINE_BYTES, TITLE_BYTES, WORDS_BYTES = 4_096, 1_024, 200, 300
+# The bytes that a text may have; the characters of a text of one line, a title, and other words; the items of a list.
+TEXT_BYTES = 4_096
+LINE_CHARS, TITLE_CHARS, WORDS_CHARS = 1_000, 200, 300
 MOST_ITEMS = 50
-# Characters behind what could have room, so that the block in which a text is cut is known.
-_AHEAD = 4_096
 _ADDRESS = re.compile(r"https?://[^\s<>\\`|\x00-\x1f\x7f]+", re.IGNORECASE)
 
 
@@ -50,32 +49,30 @@ def left_out(links: Links, number: int, noun: str, plural: str) -> str:
 
 def prose(text: str | None, cap: int = TEXT_BYTES) -> str:
     """Markdown by people, as much of it as there is room for; the rest is in the logbook."""
-    shown, more = _shortened(md.clean(text or ""), cap)
-    return _noted(neutral.contained(shown), more) if text and text.strip() else ""
+    shown = fit.shorten(md.clean(text or ""), cap)
+    return _noted(neutral.contained(shown.text), shown.left_out) if text and text.strip() else ""
 
 
 def shortened(text: str, cap: int) -> str:
     """Markdown that we made ourselves, as much of it as there is room for."""
-    return _noted(*_shortened(text.replace(md.ENTITY, neutral.ZERO_WIDTH), cap))
+    shown = fit.shorten(text.replace(md.ENTITY, neutral.ZERO_WIDTH), cap)
+    return _noted(shown.text, shown.left_out)
 
 
 def _noted(text: str, more: int) -> str:
     return "\n\n".join(filter(None, (text, f"*({more:,} more bytes in the logbook)*" if more else "")))
 
 
-def line(text: str | None, cap: int = LINE_BYTES) -> str:
-    """Markdown by people on one line."""
-    if not text or not (text := md.one_line(text)):
-        return ""
-    shown, more = _cut_line(text, cap)
+def line(text: str | None, characters: int = LINE_CHARS) -> str:
+    """Markdown by people on one line; what was cut ends in `…`."""
     # Behind a word, what would open a block is text.
-    return neutral.contained(f"x {shown}").removeprefix("x ") + (f" … ({more:,} more bytes)" if more else "")
+    return neutral.contained(f"x {md.cut_line(text or '', characters)}").removeprefix("x ")
 
 
-def words(text: str, cap: int = WORDS_BYTES) -> str:
-    """Plain text with nothing of Markdown in it, on one line."""
-    shown, more = _cut_line(md.one_line_code(text), cap)
-    return shown + ("…" if more else "")
+def words(text: str, characters: int = WORDS_CHARS) -> str:
+    """Plain text with nothing of Markdown in it, on one line; what was cut ends in `…`."""
+    text = md.one_line_code(text)
+    return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 
 def header(value: Any, name: str = "") -> Any:
@@ -99,19 +96,3 @@ def escape(text: str) -> str:
 
 def cell(text: str) -> str:
     return md.cell(text).replace(md.ENTITY, neutral.ZERO_WIDTH)
-
-
-def _cut_line(text: str, cap: int) -> tuple[str, int]:
-    if fit.size(text) <= cap:
-        return text, 0
-    # A letter in front: what would open a block is text.
-    letter = "" if is_address(text) else "x"
-    shown, more = _shortened(letter + text, cap)
-    return " ".join(shown.split("\n")).removeprefix(letter), more
-
-
-def _shortened(text: str, cap: int) -> tuple[str, int]:
-    """At most `cap` bytes of a text, and how many are left out. Of a long text only the start is looked at."""
-    head = text[: 2 * cap + _AHEAD]
-    cut = fit.shorten(head, cap)
-    return cut.text, cut.left_out + fit.size(text[len(head) :])

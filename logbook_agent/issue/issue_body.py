@@ -16,7 +16,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.issue import inert
 from logbook_agent.issue.attachments import pictures
 from logbook_agent.issue.values import Links
-from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.header import Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import header_values, opening_values
 from logbook_agent.pages.cited import opening_with_numbers
@@ -79,27 +79,14 @@ class IssueValues:
         ) | {"asked": inert.prose(first.asked)}
 
     @property
-    def criteria(self) -> list[dict[str, object]]:
-        return [self._criterion(c) for c in self.header.stop_criteria]
-
-    def _criterion(self, criterion: Criterion) -> dict[str, object]:
-        judged, computed = criterion.judgement, criterion.computed
-        return {
-            "text": inert.line(criterion.text),
-            "met": criterion.met,
-            "judged": judged is not None,
-            "computed": inert.escape(inert.words(computed.text)) if computed is not None else "",
-            "evidence": self._evidence(judged.evidence.strip()) if judged is not None else "",
-            "by": inert.escape(inert.words(judged.by)) if judged is not None else "",
-            "at": self.date(judged.at) if judged is not None else "",
-            "doubt": inert.escape(criterion.doubt or ""),
-        }
-
-    def _evidence(self, evidence: str) -> str:
-        """An address as it stands, an entry linked, other words as prose."""
-        if inert.is_address(evidence):
-            return evidence
-        return self.id_link(evidence) if evidence in self.thread.by_id else inert.line(evidence)
+    def criteria(self) -> list[str]:
+        """The stop criteria as in the view, each with its box."""
+        texts = header_values(self.header)["stop_criteria"]
+        boxed = (
+            text if c.judgement or c.computed else f"[ ] {text}"
+            for c, text in zip(self.header.stop_criteria, texts, strict=True)
+        )
+        return list(map(inert.line, boxed))
 
     @property
     def closing(self) -> dict[str, object] | None:
@@ -134,12 +121,12 @@ class IssueValues:
         case = words.asked(answer) if answer is not None and answer.findings else _case(summary)
         return {
             "id": self.id_link(summary["id"]),
-            "title": inert.cell(inert.words(summary["title"], inert.TITLE_BYTES)),
+            "title": inert.cell(inert.words(summary["title"], inert.TITLE_CHARS)),
             "state": state,
             "confidence": summary["confidence"] or "",
             "result": inert.cell(inert.words(summary["result"] or "")),
             # A backslash before a pipe counts in code spans of a table, too.
-            "case": md.inline_code(inert.words(case, inert.TITLE_BYTES)).replace("|", "\\|") if case else "",
+            "case": md.inline_code(inert.words(case, inert.TITLE_CHARS)).replace("|", "\\|") if case else "",
         }
 
     # -- the body ----------------------------------------------------------------------------------
@@ -150,7 +137,6 @@ class IssueValues:
         return {
             "opening": self.opening,
             "summary": inert.prose(self.header.summary),
-            "facts": self._facts(),
             "status": self._status(),
             "baseline": self._baseline(),
             "best": self.best,
@@ -186,23 +172,13 @@ class IssueValues:
             "state": "closed" if closing is not None else "open",
             "closed": self.date(closing.at) if closing is not None else None,
             "entries": len(summaries),
-            "states": _states(summaries),
+            # `3 finished`, `1 failed`: in order of appearance.
+            "states": [f"{count:,} {state}" for state, count in Counter(s["state"] for s in summaries).items()],
             "last": self._entry(summaries[-1]) if summaries else None,
         }
 
-    def _facts(self) -> list[str]:
-        """What the records carry without anybody's judgement, in sentences."""
-        experiments, criteria = self.thread.experiments, self.header.stop_criteria
-        if not experiments:
-            return []
-        met = f"{sum(c.met for c in criteria):,} of {counted(len(criteria), 'stop criterion', 'stop criteria')} met."
-        return [
-            f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.",
-            *([met] if criteria else []),
-        ]
-
     def _entry(self, summary: Summary) -> dict[str, object]:
-        title = inert.line(summary["title"], inert.TITLE_BYTES)
+        title = inert.line(summary["title"], inert.TITLE_CHARS)
         return {"id": self.id_link(summary["id"]), "title": title, "opened": self.date(summary["opened"])}
 
     def _entries(
@@ -222,11 +198,6 @@ class IssueValues:
             "shown": shown,
             "left_out": inert.left_out(self.links, len(found) - len(shown), "earlier one", "earlier ones"),
         }
-
-
-def _states(summaries: Sequence[Summary]) -> list[str]:
-    """`3 finished`, `1 failed`: in order of appearance."""
-    return [f"{count:,} {state}" for state, count in Counter(s["state"] for s in summaries).items()]
 
 
 def _case(summary: Summary) -> str:

@@ -53,7 +53,7 @@ def entry_values(
     )
     return {
         "id": entry.id,
-        "title": inert.line(entry.title, 2 * inert.TITLE_BYTES),
+        "title": inert.line(entry.title, 2 * inert.TITLE_CHARS),
         "opened": values.date(entry.opened),
         "url": values.links.entries.get(entry.id),
         "link": values.id_link(entry.id),
@@ -62,7 +62,7 @@ def entry_values(
         "confidence": trust.word if trust is not None else None,
         "sections": [
             {
-                "label": inert.line(one.label, inert.TITLE_BYTES),
+                "label": inert.line(one.label, inert.TITLE_CHARS),
                 "text": inert.shortened(one.text, cap * _TABLE_WEIGHT) if one.computed else inert.prose(one.text, cap),
                 "computed": one.computed,
             }
@@ -109,7 +109,7 @@ def snapshot_values(values: IssueValues, snapshot: Snapshot, records: Sequence[R
             {
                 "id": r.id,
                 "link": values.id_link(r.id),
-                "title": inert.line(r.entry.title, inert.TITLE_BYTES),
+                "title": inert.line(r.entry.title, inert.TITLE_CHARS),
                 "commands": text,
             }
             for r in records
@@ -137,7 +137,7 @@ def _gathered(found: Sequence[tuple[str, str]], runs: int) -> list[str]:
         if text:
             where.setdefault(text, []).append(entry_id)
     return [
-        md.inline_code(inert.words(text, inert.LINE_BYTES))
+        md.inline_code(inert.words(text, inert.LINE_CHARS))
         + (f" ({listed(list(dict.fromkeys(ids)), 5)})" if len(ids) < runs else "")
         for text, ids in where.items()
     ]
