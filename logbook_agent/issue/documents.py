@@ -13,10 +13,9 @@ from functools import cached_property, partial
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.issue import inert, neutral
-from logbook_agent.issue.attachments import LeftFile, all_pictured
+from logbook_agent.issue import inert
 from logbook_agent.issue.destination import links_of
-from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.issue_body import IssueValues, LeftFile, all_pictured
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
 from logbook_agent.issue.values import SyncedEntry, SyncRequest, Wanted
@@ -158,7 +157,7 @@ class BookTexts:
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
-        return self._templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
+        return self._templates.redact(inert.document(f"x {text}").removeprefix("x ").strip())
 
     def block(self, room: int) -> str:
         """The text of the managed block in the issue's body."""
@@ -205,4 +204,4 @@ class BookTexts:
     def _rendered(self, template: str, **values: object) -> str:
         text = self._templates.render(template, {"logbook": self.values.scope, **values}).strip("\n")
         # A secret may stand there only once it is put together.
-        return self._templates.redact(neutral.document(text, self._declared))
+        return self._templates.redact(inert.document(text, self._declared))

@@ -9,8 +9,7 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.issue import inert
-from logbook_agent.issue.attachments import LeftFile, files, pictures
-from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.issue_body import IssueValues, LeftFile, files, pictures
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run

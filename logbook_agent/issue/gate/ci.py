@@ -28,7 +28,7 @@ from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.issue.commands import MAX_WAIT, pace_of
 from logbook_agent.issue.destination import connect, default_repository
 from logbook_agent.issue.gate.comment import comment_of, place
-from logbook_agent.issue.gate.job import BASE, HEAD, CiRequest, Job, alike, check_words, job_of
+from logbook_agent.issue.gate.job import BASE, HEAD, CiRequest, GateJob, alike, check_words, job_of
 from logbook_agent.issue.gate.pull_request import Actions, Commits, actions_of, commits_of, with_host, without_keys
 from logbook_agent.issue.gate.verdict import CiResult, Unmeasured, unmeasured
 from logbook_agent.issue.pace import Pace
@@ -95,7 +95,7 @@ def _root(space: Workspace) -> Path:
     return root
 
 
-def _measured(inner: Workspace, result: CiResult, job: Job, trees: list[Tree], display: Display) -> CiResult:
+def _measured(inner: Workspace, result: CiResult, job: GateJob, trees: list[Tree], display: Display) -> CiResult:
     """The result with what both sides measured."""
     book = _book(inner, job)
     if job.lacks:
@@ -112,7 +112,7 @@ def _measured(inner: Workspace, result: CiResult, job: Job, trees: list[Tree], d
     return replace(result, ab=ab, unmeasured=unmeasured(ab), changed=changed)
 
 
-def _book(inner: Workspace, job: Job) -> Book:
+def _book(inner: Workspace, job: GateJob) -> Book:
     """The logbook of these runs, which knows the metrics of the job."""
     found = next((book for book in inner.books() if book.topic == TOPIC), None)
     if found is None:

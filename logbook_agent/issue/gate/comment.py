@@ -10,7 +10,7 @@ from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Finding, Outcome
 from logbook_agent.findings.comparison.rule import LEVEL
-from logbook_agent.issue import marking, neutral
+from logbook_agent.issue import inert, marking
 from logbook_agent.issue.gate.job import BASE, HEAD
 from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text
 from logbook_agent.issue.gate.verdict import SIGNS, CiResult, GateOutcome, Unmeasured
@@ -57,7 +57,7 @@ def comment_of(result: CiResult, actions: Actions | None) -> str:
     page = actions.page if actions is not None else None
     # The address of the job stays live, and nothing else.
     whole = visible("\n\n".join(part for part in parts if part))
-    text = neutral.document(whole, [page] if page is not None else [])
+    text = inert.document(whole, [page] if page is not None else [])
     return cut(text, LIMIT_BYTES)
 
 
@@ -96,7 +96,7 @@ def _cells(f: Finding, *, has_cases: bool) -> tuple[str, ...]:
 def _unmeasured(one: Unmeasured) -> str:
     """How a case failed, with its last lines below."""
     about = f"{md.inline_code(one.case)}: " if one.case else ""
-    said = neutral.log("\n".join(one.said))[-_SAID_CHARS:]
+    said = inert.log("\n".join(one.said))[-_SAID_CHARS:]
     tail = f"\n\n{md.indent(md.fence(said, 'text'))}" if said.strip() else ""
     return f"- {about}{_SIDES[one.side]}: {md.escape(one.why)}{tail}"
 

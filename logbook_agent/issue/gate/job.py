@@ -47,7 +47,7 @@ class CiRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class GateJob:
     """The comparison that is `asked`, with what its logbook declares; `name` says in comments what was run. `lacks`:
     why the base has no such job; it is then that of the head. `differences`: how that of the head differs, as
     sentences."""
@@ -75,7 +75,7 @@ def check_words(request: CiRequest) -> None:
         )
 
 
-def _job_in(workspace: Workspace, request: CiRequest) -> Job:
+def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
     """The job that the words of the command line name. Raises UsageError."""
     setup = tuple(command for text in request.setup for command in setup_command(text))
     typed = request.asked.run
@@ -108,7 +108,7 @@ def _job_in(workspace: Workspace, request: CiRequest) -> Job:
     return _job(recipe.name, recipe.question, HeaderParts(metrics=tuple(metrics.values()), gates=recipe.gates), asked)
 
 
-def _job(name: str, question: str, stated: HeaderParts, asked: AbRequest) -> Job:
+def _job(name: str, question: str, stated: HeaderParts, asked: AbRequest) -> GateJob:
     """A job whose comparison is an entry of its own, and whose first pair warms up."""
     prose = Prose(title=f"{name}: base against head", fields=(f"Question={question}",))
     asked = replace(
@@ -119,7 +119,7 @@ def _job(name: str, question: str, stated: HeaderParts, asked: AbRequest) -> Job
         metrics=tuple(metric.name for metric in stated.metrics),
         new=True,
     )
-    return Job(name=name, asked=asked, stated=stated)
+    return GateJob(name=name, asked=asked, stated=stated)
 
 
 # -- settings and recipe, which are the base's ---------------------------------------------------------
@@ -134,7 +134,7 @@ def alike(space: Workspace, config: Config, **changes: Any) -> Workspace:
     return found
 
 
-def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request: CiRequest) -> Job:
+def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request: CiRequest) -> GateJob:
     """The job by the files of the base, whose settings and redaction rules `space` gets. Raises UsageError or
     StoreError."""
     base, head = (replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
