@@ -34,8 +34,8 @@ from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
 from logbook_agent.text.address import RepositoryAddress
 
-# What GitHub takes; counted in the units in which it is most.
-TITLE_UNITS = 256
+# GitHub takes 256; what makes a title inert adds to them.
+_TITLE_CHARS = 170
 # Of more entries than this an update shows a quarter of each text.
 _WHOLE_ENTRIES = 4
 
@@ -148,12 +148,7 @@ class BookTexts:
         header = self.values.header
         scope = self.values.scope | {"title": md.one_line(header.title)}
         text = md.one_line_code(self._templates.render("issue_title.j2", {"logbook": scope}))
-        room = TITLE_UNITS
-        while (
-            len((title := self._plain(md.cut_line(text, room))).encode("utf-16-le", "surrogatepass")) > 2 * TITLE_UNITS
-        ):
-            room -= 8
-        return title or header.prefix
+        return self._plain(md.cut_line(text, _TITLE_CHARS)) or header.prefix
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
@@ -166,19 +161,15 @@ class BookTexts:
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         """One comment about some entries."""
         cap = inert.TEXT_BYTES if len(entry_ids) <= _WHOLE_ENTRIES else inert.TEXT_BYTES // 4
-        told = [
-            entry_values(
-                self.values,
-                record,
-                self.plots.get(record.id, ()),
-                _files_of(record),
-                partial(table_text, self._templates),
-                cap,
-            )
+        shown = {"entries": self._entries(entry_ids, cap), "logbook": self.values.logbook}
+        return fit.cut(self._rendered("issue_update.md.j2", update=shown), room)
+
+    def _entries(self, entry_ids: Sequence[str], cap: int) -> list[dict[str, object]]:
+        render = partial(table_text, self._templates)
+        return [
+            entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
             for record in map(self._cited, entry_ids)
         ]
-        shown = {"entries": told, "logbook": self.values.logbook}
-        return fit.cut(self._rendered("issue_update.md.j2", update=shown), room)
 
     def _cited(self, entry_id: str) -> Record:
         """The record of an entry, with the numbers that its prose cites."""
@@ -189,10 +180,11 @@ class BookTexts:
 
     def snapshot_of(self, name: str, room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results."""
-        found, header = self.values.found, self.values.header
-        snapshot = next(s for s in header.snapshots if s.name == name)
-        records = [found.records.record(i) for i in found.thread.covered(snapshot)]
-        shown = snapshot_values(self.values, snapshot, records)
+        snapshot = next(s for s in self.values.header.snapshots if s.name == name)
+        thread = self.values.thread
+        ran = [entry_id for entry_id in thread.covered(snapshot) if thread.by_id[entry_id]["runs"]]
+        entries = self._entries(ran, inert.TEXT_BYTES)
+        shown = snapshot_values(self.values, snapshot, entries)
         return fit.cut(self._rendered("issue_snapshot.md.j2", snapshot=shown), room)
 
     def final(self, room: int) -> str:
