@@ -17,7 +17,7 @@ from logbook_agent.issue import inert
 from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.issue_body import IssueValues, LeftFile, all_pictured
 from logbook_agent.issue.marking import book_key
-from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
+from logbook_agent.issue.update_text import entry_values, snapshot_values
 from logbook_agent.issue.values import SyncedEntry, SyncRequest, Wanted
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
@@ -131,17 +131,11 @@ class BookTexts:
     @cached_property
     def _declared(self) -> frozenset[str]:
         """The addresses that stay live."""
-        header, links = self.values.header, self.values.links
-        found = [
-            header.issue.url if header.issue is not None else None,
-            *(link.url for link in header.links),
-            *(url for snapshot in header.snapshots for url in (snapshot.url, commit_url(snapshot))),
-            *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
-            links.view,
-            *links.entries.values(),
-            *links.files.values(),
-        ]
-        return frozenset(url for url in found if url is not None and inert.is_address(url))
+        header = self.values.header
+        found = [header.issue.url] if header.issue is not None else []
+        found += [link.url for link in header.links]
+        found += [c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None]
+        return frozenset(filter(inert.is_address, found))
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""

@@ -4,8 +4,8 @@
 
 Nothing is kept between two syncs: what was told is read from the markers in the issue. So
 
-- an answer that is lost is never followed by the same write. The issue is read again after 1, 2, 4 s, and what was
-  applied is in no plan any more; after three in a row the sync ends. Killed anywhere, it is completed by the next one;
+- an answer that is lost is never followed by the same write. The issue is read again, after 1, 2, 4 s, and what was
+  applied is in no plan any more. The fourth loss in a row ends the sync. Killed anywhere, the next one completes it;
 - two clones may post the same: then the older comment stays, and the next sync of either deletes the other one;
 - what a person edits in a comment stays: it no longer fits its marker. It is read once more right before it is written;
 - a limit of the host is waited for (`pace.py`), as long as `--max-wait` allows; what was not sent is in the next plan.

@@ -54,11 +54,7 @@ def comment_of(result: CiResult, actions: Actions | None) -> str:
         "\n".join(f"- {md.escape(text)}" for text in _sentences(result)),
         _details(result, actions),
     ]
-    page = actions.page if actions is not None else None
-    # The address of the job stays live, and nothing else.
-    whole = visible("\n\n".join(part for part in parts if part))
-    text = inert.document(whole, [page] if page is not None else [])
-    return cut(text, LIMIT_BYTES)
+    return cut(inert.document(visible("\n\n".join(part for part in parts if part))), LIMIT_BYTES)
 
 
 def _summary(result: CiResult) -> str:

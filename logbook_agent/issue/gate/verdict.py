@@ -11,7 +11,6 @@ from pathlib import Path
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbResult
 from logbook_agent.findings.attempts import how_it_failed
-from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.issue.gate.job import BASE, HEAD
 from logbook_agent.issue.gate.pull_request import Commits
@@ -144,7 +143,7 @@ class CiResult:
         return EXIT_CODES.get(self.outcome, 0)
 
     def data(self) -> Mapping[str, object]:
-        made, commits = self.ab, self.commits
+        commits, ab = self.commits, self.ab.data() if self.ab is not None else {}
         return {
             "name": self.name,
             "outcome": self.outcome.value,
@@ -154,15 +153,13 @@ class CiResult:
             "pull_request_head": commits.tip,
             "base_is": commits.how,
             "minimum_effect": self.minimum_effect,
-            "answer": answer_lines.data(self.answer) if self.answer is not None else None,
             "unmeasured": [asdict(one) for one in self.unmeasured],
             "changed": self.changed,
             "differences": list(self.differences),
             "counts": {outcome.value: self.counts[outcome] for outcome in Outcome},
-            "pairs": made.pairs if made is not None else 0,
-            "stopped": {"by": made.stop.value, "why": made.why} if made is not None else None,
-            "entry": made.series.entry.id if made is not None else None,
-            "view": str(made.series.book.view_path) if made is not None else None,
+            "pairs": ab.get("pairs", 0),
+            "entry": ab.get("id"),
+            **{name: ab.get(name) for name in ("answer", "stopped", "view")},
             "again": self.again,
             "root": str(self.root),
             "pull_request": self.number,
