@@ -22,7 +22,7 @@ from logbook_agent.pages.cited import opening_with_numbers
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.store.layout import PLOTS
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import bounded, counted
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
 
@@ -217,8 +217,7 @@ _MOST_FILES = 10
 
 def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
     """Each plot as a picture, or where others cannot see it, its title with why."""
-    more = inert.left_out(links, max(0, len(plots) - _MOST_PLOTS), "more plot", "more plots")
-    return [*(_picture(links, plot) for plot in plots[:_MOST_PLOTS]), *([more] if more else [])]
+    return bounded([_picture(links, plot) for plot in plots], _MOST_PLOTS, "more plots in the logbook")
 
 
 def all_pictured(links: Links, plots: Sequence[NamedPlot], left: Sequence[LeftFile] = ()) -> bool:
@@ -242,8 +241,7 @@ class LeftFile(Protocol):
 
 def files(links: Links, found: Sequence[LeftFile]) -> list[str]:
     """Each file with its size and digest: linked where its copy is pushed, and as a picture where it is one."""
-    more = inert.left_out(links, max(0, len(found) - _MOST_FILES), "more file", "more files")
-    return [*(_file(links, file) for file in found[:_MOST_FILES]), *([more] if more else [])]
+    return bounded([_file(links, file) for file in found], _MOST_FILES, "more files in the logbook")
 
 
 def _file(links: Links, file: LeftFile) -> str:

@@ -137,7 +137,7 @@ def _commented(space: Workspace, result: CiResult, actions: Actions | None, pace
         repository = actions.repository if actions is not None else default_repository(with_token)
         if repository is None:
             raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
-        remote, run = connect(with_token, repository, pace), actions.run if actions is not None else None
+        remote, run = connect(with_token, repository, pace), actions.run if actions is not None else ""
         written, url = place(remote, result.number, result.name, result.text, run)
     except (RemoteError, UsageError) as error:
         why = error.said

@@ -12,7 +12,7 @@ from logbook_agent.findings.comparison.answer import Finding, Outcome
 from logbook_agent.findings.comparison.rule import LEVEL
 from logbook_agent.issue import inert, marking
 from logbook_agent.issue.gate.job import BASE, HEAD
-from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text
+from logbook_agent.issue.gate.pull_request import RUN, Actions
 from logbook_agent.issue.gate.verdict import SIGNS, CiResult, GateOutcome, Unmeasured
 from logbook_agent.issue.pace import Stale
 from logbook_agent.issue.values import Comment
@@ -139,14 +139,14 @@ def _details(result: CiResult, actions: Actions | None) -> str:
 KIND = "ci"
 
 
-def place(remote: GitHub, number: int, name: str, text: str, run: tuple[int, int] | None) -> tuple[str, str]:
+def place(remote: GitHub, number: int, name: str, text: str, run: str) -> tuple[str, str]:
     """Write the one comment of a job, whose `name` tells it from those of other jobs; what became of it (posted,
     updated, unchanged, or overtaken by a later run of the workflow), and where it is. Raises RemoteError. An answer
     that was lost is followed by reading, not by writing again."""
     login, sent = remote.login(), False
     # What names a job in its marker: letters, digits, dots, dashes.
     key = f"ci.{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:60]}.{marking.text_digest(name)[:8]}"
-    body = marking.stamped(KIND, key, {} if run is None else {"run": run_text(run)}, text)
+    body = marking.stamped(KIND, key, {"run": run} if run else {}, text)
 
     def ours() -> list[tuple[Comment, marking.Marked]]:
         """Ours with their markers, the oldest first."""
@@ -165,8 +165,8 @@ def place(remote: GitHub, number: int, name: str, text: str, run: tuple[int, int
             cause = "somebody removed it at once"
             raise Stale(Unreachable("the comment that was just posted is not there", cause=cause))
         (first, marked), *others = there
-        before, written = run_of(marked.fields.get("run", "")), "updated"
-        if before is not None and run is not None and before > run:
+        before, written = marked.fields.get("run", ""), "updated"
+        if run and RUN.fullmatch(before) and [*map(int, before.split("."))] > [*map(int, run.split("."))]:
             written = "overtaken"
         elif marking.normalised(first.body) == marking.normalised(body):
             written = "posted" if sent else "unchanged"
