@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
+from logbook_agent.text.times import duration
 
 T = TypeVar("T")
 
@@ -179,12 +180,7 @@ class Pace:
 def _length(seconds: float) -> str:
     """Rounded up to whole seconds: `45 s`, `4 min 05 s`, `2 h 10 min`."""
     whole = math.ceil(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{whole} s" if whole < 120 else duration(whole).removesuffix(" 00 s")
 
 
 def wait_asked_s(headers: Mapping[str, str], now: float) -> float | None:
