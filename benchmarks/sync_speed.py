@@ -35,7 +35,7 @@ from store_scale import ENVIRON, LOGBOOK, forget, store  # noqa: E402
 from logbook_agent.issue.documents import gather  # noqa: E402
 from logbook_agent.issue.marking import room, wrapped  # noqa: E402
 from logbook_agent.issue.plan import make_plan  # noqa: E402
-from logbook_agent.issue.values import Comment, Issue, SyncPlan  # noqa: E402
+from logbook_agent.issue.values import Comment, Issue, SyncPlan, SyncRequest  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
 from tests.emulator.proxy import Proxy, public_token  # noqa: E402
 from tests.emulator.server import Reply  # noqa: E402
@@ -120,7 +120,7 @@ def planned(
     """A plan, and the body that it asks for."""
     workspace = Workspace(cwd=folder, environ=ENVIRON)
     began = time.perf_counter()
-    documents = gather(workspace, workspace.book(), None)
+    documents = gather(workspace, workspace.book(), SyncRequest(), None)
     wanted = replace(documents.wanted, login="ada")
     plan = make_plan(wanted, documents, issue, comments)
     keep(samples, f"plan of 1,000 entries, {name}, s", time.perf_counter() - began)

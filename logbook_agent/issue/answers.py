@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from shlex import quote
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from github.PaginatedList import PaginatedList
 from requests.exceptions import ConnectTimeout, ProxyError, SSLError, Timeout
 from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 
+from logbook_agent.issue.pace import wait_asked_s
 from logbook_agent.issue.token import variables
 from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model import errors as err
@@ -205,25 +205,3 @@ class Request:
 def _is_limit(headers: Mapping[str, str], said: str) -> bool:
     used_up = headers.get("x-ratelimit-remaining") == "0"
     return "retry-after" in headers or used_up or _LIMITS.search(said) is not None
-
-
-def wait_asked_s(headers: Mapping[str, str], now: float) -> float | None:
-    """Retry-After (seconds, or a date), else until the reset of the used-up limit; None when the server does not say.
-    `now`: Unix time."""
-    later, reset = headers.get("retry-after", ""), headers.get("x-ratelimit-reset", "")
-    if later.isdecimal():
-        return float(later)
-    if (until := _moment(later)) is not None:
-        # By the clock of the server, where it tells the time.
-        return max(0.0, until - (_moment(headers.get("date", "")) or now))
-    if headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
-        return max(0.0, float(reset) - now)
-    return None
-
-
-def _moment(text: str) -> float | None:
-    """The Unix time of an HTTP date; None for text that is none."""
-    try:
-        return parsedate_to_datetime(text).timestamp()
-    except (ValueError, OverflowError):
-        return None

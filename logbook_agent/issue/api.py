@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from logbook_agent.api import Logbook
 from logbook_agent.campaign.stderr_display import to_stderr
-from logbook_agent.issue.book_sync import SyncRequest
-from logbook_agent.issue.book_sync import sync as bring_up_to_date
 from logbook_agent.issue.commands import sync_data
 from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.sync import sync as bring_up_to_date
+from logbook_agent.issue.values import SyncRequest
 
 
 def sync(

@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 from logbook_agent.cli.options import Common, flag, option, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.issue.book_sync import SyncResult, sync_after
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
 from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.model.record import GOING
@@ -48,6 +48,9 @@ class CloseRequest:
 
 # The loose ends of a thread, by their names in JSON: numbers of stop criteria that are not met, else IDs of entries.
 Left: TypeAlias = Mapping[str, Sequence[int | str]]
+_NOTHING_LEFT: Left = dict.fromkeys(
+    ("unmet_criteria", "running", "not_finished", "open_comparisons", "next_actions"), ()
+)
 
 
 def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> tuple[Header, Left, SyncResult | None]:
@@ -57,8 +60,8 @@ def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> tuple[Head
     book = workspace.book()
     before, found = book.header.closing, read(workspace, book)
     closing = None if request.reopen else _closing(workspace, found, request)
-    left, warnings = _left(found, book) if closing is not None else ({}, [])
-    unmet = left.get("unmet_criteria", ())
+    left = _left(found, book) if closing is not None else _NOTHING_LEFT
+    unmet, warnings = left["unmet_criteria"], _warnings(found, left) if closing is not None else []
     if unmet and before is None and not (request.unmet or request.dry_run):
         raise NotMet(
             "; ".join(warnings[: len(unmet)]),
@@ -120,43 +123,42 @@ def _changed(header: Header, closing: Closing | None) -> Header:
     return dataclasses.replace(header, closing=closing)
 
 
-def _left(found: Findings, book: Book) -> tuple[Left, list[str]]:
-    """The loose ends of a thread, and all of it as sentences, the criteria first."""
-    unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
+def _left(found: Findings, book: Book) -> Left:
+    """The loose ends of a thread."""
     # Of a thread that is closed nothing is left to do; it may be closed once more.
     thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
-    unfinished, actions = (tuple(e["id"] for e in some) for some in (thread.open, thread.next_actions))
     # Between two of its runs, a series is held by its process alone.
     at_work = {*open_series(book), *(claim.entry for claim in book.claims.held())}
     going = {e["id"] for e in thread.open if e["state"] in GOING} | at_work
-    running = tuple(e for e in thread.by_id if e in going)
-    unfinished = tuple(e for e in unfinished if e not in going)
-    left = {step.entry for step in open_steps(thread, found.opening.answers) if step.kind == "comparison"}
-    comparisons = tuple(e for e in thread.by_id if e in left and e not in going and e not in unfinished)
-    warnings = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
-    doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
-    warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
-    warnings += _counted(running, "entry is still running", "entries are still running")
-    warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
-    warnings += _counted(comparisons, "comparison is open", "comparisons are open")
-    warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
-    loose: Left = {
-        "unmet_criteria": [*unmet],
-        "running": running,
+    unfinished = [e["id"] for e in thread.open if e["id"] not in going]
+    compared = {step.entry for step in open_steps(thread, found.opening.answers) if step.kind == "comparison"}
+    return {
+        "unmet_criteria": [n for n, c in enumerate(found.header.stop_criteria, 1) if not c.met],
+        "running": [e for e in thread.by_id if e in going],
         "not_finished": unfinished,
-        "open_comparisons": comparisons,
-        "next_actions": actions,
+        "open_comparisons": [e for e in thread.by_id if e in compared - going and e not in unfinished],
+        "next_actions": [e["id"] for e in thread.next_actions],
     }
-    return loose, warnings
 
 
-def _counted(ids: Sequence[str], what: str, several: str) -> list[str]:
-    return [f"{counted(len(ids), what, several)}: {listed(ids, 3)}"] if ids else []
+def _warnings(found: Findings, left: Left) -> list[str]:
+    """The loose ends of a thread as sentences, the criteria that are not met first."""
+    criteria = [*enumerate(found.header.stop_criteria, 1)]
+    running, unfinished, comparisons, actions = ([*map(str, left[name])] for name in [*_NOTHING_LEFT][1:])
+    said = {
+        counted(len(running), "entry is still running", "entries are still running"): running,
+        "not finished": unfinished,
+        counted(len(comparisons), "comparison is open", "comparisons are open"): comparisons,
+        "next action not taken up": actions,
+    }
+    return [
+        *(f"stop criterion {n} is not met: {one_line(c.text)[:_SHOWN]}" for n, c in criteria if not c.met),
+        *(f"stop criterion {n} {c.doubt}" for n, c in criteria if c.met and c.doubt is not None),
+        *(f"{text}: {listed(ids, 3)}" for text, ids in said.items() if ids),
+    ]
 
 
 # -- the command --------------------------------------------------------------------------------------
-
-_LEFT = ("unmet_criteria", "running", "not_finished", "open_comparisons", "next_actions")
 
 
 class CloseOptions:
@@ -190,7 +192,7 @@ def close_command(
     data = {
         "logbook": header.topic,
         "closed": header.closing.at if header.closing is not None else None,
-        **{name: list(left.get(name, ())) for name in _LEFT},
+        **{name: list(some) for name, some in left.items()},
         "dry_run": request.dry_run,
         "sync": sync_data(synced, dry_run=False) if synced is not None else None,
     }

@@ -10,9 +10,11 @@ from typing import Annotated
 
 from logbook_agent.cli.options import Common, Text, argument, duration, flag, option, repeated
 from logbook_agent.cli.output import say
-from logbook_agent.issue.book_sync import SyncRequest, SyncResult, adopted, sync, write_offline
 from logbook_agent.issue.destination import default_repository, issue_of, site_of_names
+from logbook_agent.issue.new_issue import adopted, write_offline
 from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.sync import SyncResult, sync
+from logbook_agent.issue.values import SyncRequest
 from logbook_agent.model.errors import LogbookError, Taken, UsageError, exclusive
 from logbook_agent.model.header import Header, Link
 from logbook_agent.pages.views import changing

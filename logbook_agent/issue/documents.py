@@ -8,18 +8,17 @@ than its room, it is cut. The same logbook and links give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.issue import inert, neutral
+from logbook_agent.issue import inert
 from logbook_agent.issue.destination import links_of
-from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.issue_results import LeftFile, all_pictured
+from logbook_agent.issue.issue_body import IssueValues, LeftFile, all_pictured
 from logbook_agent.issue.marking import book_key
-from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
-from logbook_agent.issue.values import SyncedEntry, Wanted
+from logbook_agent.issue.update_text import entry_values, snapshot_values
+from logbook_agent.issue.values import SyncedEntry, SyncRequest, Wanted
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
@@ -34,20 +33,13 @@ from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
 from logbook_agent.text.address import RepositoryAddress
 
-# What GitHub takes; counted in the units in which it is most.
-TITLE_UNITS = 256
-# The bytes of a section of an entry in an update: the first with which all entries have room.
-_CAPS = (inert.TEXT_BYTES, inert.TEXT_BYTES // 4, inert.TEXT_BYTES // 16)
+# GitHub takes 256; what makes a title inert adds to them.
+_TITLE_CHARS = 170
+# Of more entries than this an update shows a quarter of each text.
+_WHOLE_ENTRIES = 4
 
 
-def gather(
-    workspace: Workspace,
-    book: Book,
-    issue: RepositoryAddress | None,
-    *,
-    chosen: Sequence[str] = (),
-    new_block: bool = False,
-) -> BookTexts:
+def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: RepositoryAddress | None) -> BookTexts:
     """The content of the issue, read from the logbook. Entries that cannot be read are warned about
     and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
     found = read(workspace, book)
@@ -66,12 +58,12 @@ def gather(
     wanted = Wanted(
         book=book_key(recorded),
         entries=tuple(_entry(values, e["id"], plots.get(e["id"], ()), files.get(e["id"], ())) for e in found.summaries),
-        chosen=_chosen(found, chosen),
+        chosen=_chosen(found, request.entries),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
         final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
         final_of=_final_of(found, recorded) if recorded.closing is not None else "",
-        new_block=new_block,
+        new_block=request.new_block,
         unreadable=tuple(i for i in found.order if i not in readable),
     )
     return BookTexts(wanted=wanted, values=values, workspace=workspace, plots=plots)
@@ -131,8 +123,6 @@ class BookTexts:
     values: IssueValues
     workspace: Workspace
     plots: Mapping[str, Sequence[NamedPlot]]
-    # A plan is made several times in a sync, with the same texts.
-    _updates: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._templates = templates_of(self.workspace)
@@ -140,33 +130,22 @@ class BookTexts:
     @cached_property
     def _declared(self) -> frozenset[str]:
         """The addresses that stay live."""
-        header, links = self.values.header, self.values.links
-        found = [
-            header.issue.url if header.issue is not None else None,
-            *(link.url for link in header.links),
-            *(url for snapshot in header.snapshots for url in (snapshot.url, commit_url(snapshot))),
-            *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
-            links.view,
-            *links.entries.values(),
-            *links.files.values(),
-        ]
-        return frozenset(url for url in found if url is not None and inert.is_address(url))
+        header = self.values.header
+        found = [header.issue.url] if header.issue is not None else []
+        found += [link.url for link in header.links]
+        found += [c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None]
+        return frozenset(filter(inert.is_address, found))
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
         header = self.values.header
         scope = self.values.scope | {"title": md.one_line(header.title)}
         text = md.one_line_code(self._templates.render("issue_title.j2", {"logbook": scope}))
-        room = TITLE_UNITS
-        while (
-            len((title := self._plain(md.cut_line(text, room))).encode("utf-16-le", "surrogatepass")) > 2 * TITLE_UNITS
-        ):
-            room -= 8
-        return title or header.prefix
+        return self._plain(md.cut_line(text, _TITLE_CHARS)) or header.prefix
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
-        return self._templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
+        return self._templates.redact(inert.document(f"x {text}").removeprefix("x ").strip())
 
     def block(self, room: int) -> str:
         """The text of the managed block in the issue's body."""
@@ -174,20 +153,16 @@ class BookTexts:
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         """One comment about some entries."""
-        key = (tuple(entry_ids), room)
-        if key not in self._updates:
-            records, text = [*map(self._cited, entry_ids)], ""
-            render = partial(table_text, self._templates)
-            for cap in _CAPS:
-                told = [
-                    entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
-                    for record in records
-                ]
-                text = self._rendered("issue_update.md.j2", update={"entries": told, "logbook": self.values.logbook})
-                if fit.size(text) <= room:
-                    break
-            self._updates[key] = fit.cut(text, room)
-        return self._updates[key]
+        cap = inert.TEXT_BYTES if len(entry_ids) <= _WHOLE_ENTRIES else inert.TEXT_BYTES // 4
+        shown = {"entries": self._entries(entry_ids, cap), "logbook": self.values.logbook}
+        return fit.cut(self._rendered("issue_update.md.j2", update=shown), room)
+
+    def _entries(self, entry_ids: Sequence[str], cap: int) -> list[dict[str, object]]:
+        render = partial(table_text, self._templates)
+        return [
+            entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
+            for record in map(self._cited, entry_ids)
+        ]
 
     def _cited(self, entry_id: str) -> Record:
         """The record of an entry, with the numbers that its prose cites."""
@@ -198,10 +173,11 @@ class BookTexts:
 
     def snapshot_of(self, name: str, room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results."""
-        found, header = self.values.found, self.values.header
-        snapshot = next(s for s in header.snapshots if s.name == name)
-        records = [found.records.record(i) for i in found.thread.covered(snapshot)]
-        shown = snapshot_values(self.values, snapshot, records)
+        snapshot = next(s for s in self.values.header.snapshots if s.name == name)
+        thread = self.values.thread
+        ran = [entry_id for entry_id in thread.covered(snapshot) if thread.by_id[entry_id]["runs"]]
+        entries = self._entries(ran, inert.TEXT_BYTES)
+        shown = snapshot_values(self.values, snapshot, entries)
         return fit.cut(self._rendered("issue_snapshot.md.j2", snapshot=shown), room)
 
     def final(self, room: int) -> str:
@@ -213,8 +189,4 @@ class BookTexts:
     def _rendered(self, template: str, **values: object) -> str:
         text = self._templates.render(template, {"logbook": self.values.scope, **values}).strip("\n")
         # A secret may stand there only once it is put together.
-        return self._templates.redact(neutral.document(text, self._declared))
-
-
-def _units(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+        return self._templates.redact(inert.document(text, self._declared))

@@ -1,25 +1,27 @@
-"""The sections of an issue's body: the values of its template, from the header, the summaries and the links."""
+"""A logbook as an issue shows it: the values of its templates, from the header, the summaries and the links."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
-from logbook_agent.findings.best import bests
+from logbook_agent.findings.best import SHOWN, bests
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.opening import best_text
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue import inert
-from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.values import Links
-from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.header import Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import header_values, opening_values
 from logbook_agent.pages.embedded import NamedPlot, opening_with_numbers
+from logbook_agent.store.names import PLOTS
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import counted, minute
+from logbook_agent.text.phrases import assignments, bounded, counted, minute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +59,9 @@ class IssueValues:
         return {key: inert.header(of, key) for key, of in header_values(self.header).items() if key in (*names, *lists)}
 
     @cached_property
-    def best(self) -> list[dict[str, object]]:
-        """The best results so far."""
-        return best_lines(bests(self.thread, self.found.answers), self.thread, self.links)
+    def best(self) -> list[str]:
+        """The best case of each problem and metric, in a sentence."""
+        return [inert.escape(best_text(one)) for one in bests(self.thread, self.found.answers)[:SHOWN]]
 
     @cached_property
     def opening(self) -> dict[str, object]:
@@ -74,27 +76,14 @@ class IssueValues:
         ) | {"asked": inert.prose(first.asked)}
 
     @property
-    def criteria(self) -> list[dict[str, object]]:
-        return [self._criterion(c) for c in self.header.stop_criteria]
-
-    def _criterion(self, criterion: Criterion) -> dict[str, object]:
-        judged, computed = criterion.judgement, criterion.computed
-        return {
-            "text": inert.line(criterion.text),
-            "met": criterion.met,
-            "judged": judged is not None,
-            "computed": inert.escape(inert.words(computed.text)) if computed is not None else "",
-            "evidence": self._evidence(judged.evidence.strip()) if judged is not None else "",
-            "by": inert.escape(inert.words(judged.by)) if judged is not None else "",
-            "at": self.date(judged.at) if judged is not None else "",
-            "doubt": inert.escape(criterion.doubt or ""),
-        }
-
-    def _evidence(self, evidence: str) -> str:
-        """An address as it stands, an entry linked, other words as prose."""
-        if inert.is_address(evidence):
-            return evidence
-        return self.id_link(evidence) if evidence in self.thread.by_id else inert.line(evidence)
+    def criteria(self) -> list[str]:
+        """The stop criteria as in the view, each with its box."""
+        texts = header_values(self.header)["stop_criteria"]
+        boxed = (
+            text if c.judgement or c.computed else f"[ ] {text}"
+            for c, text in zip(self.header.stop_criteria, texts, strict=True)
+        )
+        return list(map(inert.line, boxed))
 
     @property
     def closing(self) -> dict[str, object] | None:
@@ -108,6 +97,35 @@ class IssueValues:
             for s in self.header.snapshots
         ]
 
+    def results(self, only: Collection[str] | None = None) -> dict[str, object] | None:
+        """The table of some entries (`only`; None: of all), the newest that have room, with the result as `list` shows
+        it; None where there are none."""
+        found = [s for s in self.found.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
+        if not found:
+            return None
+        return {
+            "rows": [self._row(summary) for summary in found[-inert.MOST_ITEMS :]],
+            "left_out": inert.left_out(self.links, len(found) - inert.MOST_ITEMS, "earlier entry", "earlier entries"),
+        }
+
+    def _row(self, summary: Summary) -> dict[str, object]:
+        state, standing = str(summary["state"]), self.thread.standing[summary["id"]]
+        if summary["failed_rows"]:
+            state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
+        if standing.why and standing.why != summary["state"]:
+            state += f", {standing.why}"
+        answer = self.found.comparisons.answer_of(summary["id"]) if summary["comparison"] is not None else None
+        case = words.asked(answer) if answer is not None and answer.findings else _case(summary)
+        return {
+            "id": self.id_link(summary["id"]),
+            "title": inert.cell(inert.words(summary["title"], inert.TITLE_CHARS)),
+            "state": state,
+            "confidence": summary["confidence"] or "",
+            "result": inert.cell(inert.words(summary["result"] or "")),
+            # A backslash before a pipe counts in code spans of a table, too.
+            "case": md.inline_code(inert.words(case, inert.TITLE_CHARS)).replace("|", "\\|") if case else "",
+        }
+
     # -- the body ----------------------------------------------------------------------------------
 
     def body(self) -> dict[str, object]:
@@ -116,13 +134,12 @@ class IssueValues:
         return {
             "opening": self.opening,
             "summary": inert.prose(self.header.summary),
-            "facts": self._facts(),
             "status": self._status(),
             "baseline": self._baseline(),
             "best": self.best,
             "plots": pictures(self.links, self.plots),
             "criteria": self.criteria,
-            "results": results(self.found, self.links),
+            "results": self.results(),
             "decisions": self._entries(self.thread.decisions, "decision"),
             "negative_results": self._entries(self.thread.negative, "negative"),
             "conclusion": self.closing,
@@ -152,23 +169,13 @@ class IssueValues:
             "state": "closed" if closing is not None else "open",
             "closed": self.date(closing.at) if closing is not None else None,
             "entries": len(summaries),
-            "states": _states(summaries),
+            # `3 finished`, `1 failed`: in order of appearance.
+            "states": [f"{count:,} {state}" for state, count in Counter(s["state"] for s in summaries).items()],
             "last": self._entry(summaries[-1]) if summaries else None,
         }
 
-    def _facts(self) -> list[str]:
-        """What the records carry without anybody's judgement, in sentences."""
-        experiments, criteria = self.thread.experiments, self.header.stop_criteria
-        if not experiments:
-            return []
-        met = f"{sum(c.met for c in criteria):,} of {counted(len(criteria), 'stop criterion', 'stop criteria')} met."
-        return [
-            f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.",
-            *([met] if criteria else []),
-        ]
-
     def _entry(self, summary: Summary) -> dict[str, object]:
-        title = inert.line(summary["title"], inert.TITLE_BYTES)
+        title = inert.line(summary["title"], inert.TITLE_CHARS)
         return {"id": self.id_link(summary["id"]), "title": title, "opened": self.date(summary["opened"])}
 
     def _entries(
@@ -190,6 +197,67 @@ class IssueValues:
         }
 
 
-def _states(summaries: Sequence[Summary]) -> list[str]:
-    """`3 finished`, `1 failed`: in order of appearance."""
-    return [f"{count:,} {state}" for state, count in Counter(s["state"] for s in summaries).items()]
+def _case(summary: Summary) -> str:
+    """The case that an entry measured; empty for several."""
+    trials = [trial for found in summary["measured"].values() for trial in found.get("trials", ())]
+    if len({trial["key"] for trial in trials}) != 1:
+        return ""
+    return ", ".join(filter(None, [trials[0]["label"], assignments({**trials[0]["config"], **trials[0]["apart"]})]))
+
+
+# -- plots and files, by their address at a pushed commit ----------------------------------------------
+
+# Of one entry, so that a comment about several has room for them.
+_MOST_PLOTS = 6
+_MOST_FILES = 10
+
+
+def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
+    """Each plot as a picture, or where others cannot see it, its title with why."""
+    return bounded([_picture(links, plot) for plot in plots], _MOST_PLOTS, "more plots in the logbook")
+
+
+def all_pictured(links: Links, plots: Sequence[NamedPlot], left: Sequence[LeftFile] = ()) -> bool:
+    """Whether there are pictures, and all plots are shown. (Files that runs left are shown where they are in git.)"""
+    found = [_address(links, plot) for plot in plots]
+    pushed = (links.files.get(file.path or "") for file in left[:_MOST_FILES] if file.is_picture)
+    found += filter(None, pushed)
+    return bool(found) and all(found)
+
+
+class LeftFile(Protocol):
+    """A file that a run left, of the feature that keeps them. `path` is its copy in the folder of the logbook."""
+
+    run: int
+    name: str
+    about: str
+    digest: str
+    path: str | None
+    is_picture: bool
+
+
+def files(links: Links, found: Sequence[LeftFile]) -> list[str]:
+    """Each file with its size and digest: linked where its copy is pushed, and as a picture where it is one."""
+    return bounded([_file(links, file) for file in found], _MOST_FILES, "more files in the logbook")
+
+
+def _file(links: Links, file: LeftFile) -> str:
+    name = inert.words(file.name)
+    about = inert.escape(inert.words(f"{file.about}, run {file.run}"))
+    address = links.files.get(file.path or "")
+    if address is None:
+        return f"{inert.escape(name)} ({about}, sha256 {file.digest[:16]})"
+    return f"{inert.link(name, address)} ({about})" + (f"\n\n!{inert.link(name, address)}" if file.is_picture else "")
+
+
+def _picture(links: Links, plot: NamedPlot) -> str:
+    title = inert.words(plot.title)
+    address = _address(links, plot)
+    if address is not None:
+        return f"!{inert.link(title, address)}"
+    pushed = links.why if links.commit is None else "not pushed"
+    return f"Not shown ({inert.escape(inert.words(plot.missing or pushed))}): {inert.escape(title)}"
+
+
+def _address(links: Links, plot: NamedPlot) -> str | None:
+    return None if plot.missing else links.files.get(f"{PLOTS}/{plot.key}.svg")

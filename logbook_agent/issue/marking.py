@@ -66,6 +66,11 @@ def stamped(kind: str, book: str, fields: Mapping[str, str], text: str) -> str:
     return f"{marker_line(kind, book, fields, text)}\n{text}"
 
 
+def is_marked(body: str) -> bool:
+    """Whether a comment begins with a marker, of whatever logbook."""
+    return body.startswith("<!-- logbook:")
+
+
 def read_comment(body: str, book: str) -> Marked | None:
     """The marker of a comment of this logbook; None for everybody else's. Raises MarkersDamaged for one that
     a newer version wrote: who ignored it would post everything twice."""

@@ -6,16 +6,18 @@ silent, and all waits together, apart from the second between two writes, have o
 
 from __future__ import annotations
 
+import itertools
 import math
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
+from logbook_agent.text.phrases import duration
 
 T = TypeVar("T")
 
@@ -58,28 +60,32 @@ class Pace:
 
     def reading(self, call: Callable[[], T]) -> T:
         """The answer to a read, which is sent again after a refusal for now or a lost answer."""
-        lost = 0
+        for lost in itertools.count(1):
+            try:
+                return self._allowed(call)
+            except Unreachable as error:
+                self._wait_unsure(lost, error)
+        raise AssertionError("no answer")
+
+    def writing(self, call: Callable[[], T]) -> T:
+        """The answer to a write, which is sent again only if it was refused for now. Raises AnswerLost when its fate
+        is unknown: `safely` reads before anything is written again."""
+
+        def sent() -> T:
+            self.before_write()
+            return call()
+
+        answer = self._allowed(sent)
+        self.succeeded()
+        return answer
+
+    def _allowed(self, call: Callable[[], T]) -> T:
+        """The answer of a host that refuses nothing for now."""
         while True:
             try:
                 return call()
             except RateLimited as error:
                 self.back_off(error)
-            except Unreachable as error:
-                lost += 1
-                self._wait_unsure(lost, error)
-
-    def writing(self, call: Callable[[], T]) -> T:
-        """The answer to a write, which is sent again only if it was refused for now. Raises AnswerLost when its fate
-        is unknown: `safely` reads before anything is written again."""
-        while True:
-            self.before_write()
-            try:
-                answer = call()
-            except RateLimited as error:
-                self.back_off(error)
-            else:
-                self.succeeded()
-                return answer
 
     def safely(self, call: Callable[[], T]) -> T:
         """The result of a call that reads before it writes, from its start after each lost answer; three of them in a
@@ -174,9 +180,14 @@ class Pace:
 def _length(seconds: float) -> str:
     """Rounded up to whole seconds: `45 s`, `4 min 05 s`, `2 h 10 min`."""
     whole = math.ceil(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{whole} s" if whole < 120 else duration(whole).removesuffix(" 00 s")
+
+
+def wait_asked_s(headers: Mapping[str, str], now: float) -> float | None:
+    """Retry-After, else until the reset of the used-up limit; None when the server does not say. `now`: Unix time."""
+    later, reset = headers.get("retry-after", ""), headers.get("x-ratelimit-reset", "")
+    if later.isdecimal():
+        return float(later)
+    if headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        return max(0.0, float(reset) - now)
+    return None

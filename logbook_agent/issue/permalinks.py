@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -16,12 +15,11 @@ from logbook_agent.issue.values import Links
 from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.pages.views import parse
-from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
+from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git
 from logbook_agent.store.names import ARTIFACTS, EntryNames
 from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
 
-_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")
 _RECORD = re.compile(r"entries/([^/]+)\.yaml|runs/([^/]+)/[^/]+/run\.json")
 
@@ -63,31 +61,24 @@ def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -
 def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | None:
     """HEAD when it is pushed, else the newest of its ancestors that are; None when there is none."""
     words = ["rev-list", "--boundary", "--timestamp", "HEAD", "--not", f"--remotes={remote}", "--"]
-    answer = _git(root, words, environ)
-    if answer is None or answer.code != 0:
-        return None
-    if not answer.out:
-        return head_commit(root, environ)
-    edge = [line.split(" -") for line in answer.lines() if " -" in line]
+    lines = _lines(root, words, environ)
+    if lines is None or not lines:
+        return head_commit(root, environ) if lines is not None else None
+    edge = [line.split(" -") for line in lines if " -" in line]
     return max(edge, key=lambda e: int(e[0]))[1] if edge else None
 
 
 def head_commit(root: Path, environ: Mapping[str, str]) -> str | None:
     """The full SHA of HEAD; None outside a repository and before the first commit."""
-    return next(iter(_commits(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ)), None)
+    lines = _lines(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ)
+    return lines[0] if lines else None
 
 
-def _commits(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """The commits that git names; none where the first is not one."""
-    answer = _git(root, words, environ)
-    lines = answer.lines() if answer is not None and answer.code == 0 else []
-    return lines if lines and _OID.fullmatch(lines[0]) else []
-
-
-def _git(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> GitAnswer | None:
-    """None outside a repository."""
+def _lines(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
+    """The lines that git answers in a repository; None where it does not."""
     repository = repository_of(root)
-    return read_git(repository.top, words, environ) if repository is not None else None
+    answer = try_git(repository.top, words, environ) if repository is not None else None
+    return None if answer is None else os.fsdecode(answer).splitlines()
 
 
 def dirty_outside(root: Path, environ: Mapping[str, str]) -> list[str]:
@@ -96,29 +87,12 @@ def dirty_outside(root: Path, environ: Mapping[str, str]) -> list[str]:
     Raises StoreError when git cannot tell. A root that is the whole repository has no outside.
     """
     repository = repository_of(root)
-    place = None if repository is None else _place(repository, root)
+    place = "." if repository is None else repository.place_of(root)
     if repository is None or place == ".":
         return []
     words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]
     words += ["--ignore-submodules=untracked", "--", ":(top)", f":(top,exclude,literal){place}"]
-    answer = read_git(repository.top, words, environ)
-    if answer.code != 0:
-        raise StoreError(
-            "git cannot tell what was changed",
-            cause=answer.words or "git said nothing",
-            hint=f"try it by hand: git -C {shlex.quote(str(repository.top))} status",
-        )
-    return [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
-
-
-def file_at(commit: str, path: Path, environ: Mapping[str, str]) -> bytes | None:
-    """The content of a file as committed; None where it was not there."""
-    repository = repository_of(path.parent)
-    if repository is None:
-        return None
-    place = PurePosixPath(_place(repository, path.parent)) / path.name
-    answer = read_git(repository.top, ["cat-file", "blob", f"{commit}:{place}"], environ)
-    return answer.out if answer.code == 0 else None
+    return [os.fsdecode(line[3:]) for line in git_output(repository.top, words, environ).split(b"\0") if line]
 
 
 def published(
@@ -144,12 +118,14 @@ def published(
         commit = pushed_commit(view.parent, remote, environ)
         if commit is None:
             return Links(why="not pushed")
-        below = PurePosixPath(_place(place, view.parent))
+        below = PurePosixPath(place.place_of(view.parent))
         view_path, folder_path = str(below / view.name), str(below / folder.name)
         # The newest commit that changed one of the two, so that links stay when others push other work.
         specs = [f":(top,literal){path}" for path in (view_path, folder_path)]
-        commit = next(iter(_commits(place.top, ["rev-list", "--max-count=1", commit, "--", *specs], environ)), commit)
-        text = file_at(commit, view, environ)
+        commit = next(
+            iter(_lines(place.top, ["rev-list", "--max-count=1", commit, "--", *specs], environ) or ()), commit
+        )
+        text = try_git(place.top, ["cat-file", "blob", f"{commit}:{view_path}"], environ)
         changed = _changed(place, commit, folder_path, environ)
     except StoreError as error:
         return Links(why=error.message)
@@ -181,10 +157,8 @@ def _changed(place: Repository, commit: str, folder: str, environ: Mapping[str, 
     found: set[str] = set()
     # Not `--name-only`: without writing the index, git names also what was only touched.
     for words in ([*DIFF, "--numstat", "--no-renames", "-z", commit], ["ls-files", "--others", "-z"]):
-        answer = read_git(place.top, [*words, "--", spec], environ)
-        if answer.code != 0:
-            raise StoreError("git cannot tell what was changed", cause=answer.words)
-        names = (os.fsdecode(line.rpartition(b"\t")[2]) for line in answer.out.split(b"\0") if line)
+        said = git_output(place.top, [*words, "--", spec], environ)
+        names = (os.fsdecode(line.rpartition(b"\t")[2]) for line in said.split(b"\0") if line)
         found.update(name.removeprefix(f"{folder}/") for name in names)
     return found
 
@@ -197,8 +171,3 @@ def block_lines(view: str) -> dict[str, int]:
         at = block.start
         lines[name] = line
     return lines
-
-
-def _place(repository: Repository, folder: Path) -> str:
-    """A folder relative to the top, `.` for the top itself."""
-    return Path(os.path.realpath(folder)).relative_to(repository.top).as_posix()

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from logbook_agent.issue import marking
+from logbook_agent.issue.documents import BookTexts
 from logbook_agent.issue.marking import FINAL, SNAPSHOT, UPDATE
-from logbook_agent.issue.values import Comment, Issue, SyncedEntry, SyncPlan, Texts, Wanted, Write
-from logbook_agent.model.entry import bare_id
+from logbook_agent.issue.values import Comment, Issue, SyncedEntry, SyncPlan, Wanted, Write
 from logbook_agent.model.errors import Rejected, StoreError
 from logbook_agent.model.record import digest
-from logbook_agent.model.run_numbers import UID
 from logbook_agent.text.fit import size
 
 # As many entries in a comment as a reader takes in at once.
@@ -25,7 +24,7 @@ UPDATE_ENTRIES = 10
 _LEAST_BLOCK_BYTES = 2_000
 
 
-def make_plan(wanted: Wanted, texts: Texts, issue: Issue, comments: Sequence[Comment]) -> SyncPlan:
+def make_plan(wanted: Wanted, texts: BookTexts, issue: Issue, comments: Sequence[Comment]) -> SyncPlan:
     """The writes, in order. Raises MarkersDamaged when the block's place is not known, Rejected when people's text
     leaves no room for it, and StoreError for a first block with records missing."""
     plan = _Planning(wanted, texts, _ours(wanted, comments))
@@ -62,22 +61,10 @@ def _ours(wanted: Wanted, comments: Sequence[Comment]) -> list[_Ours]:
     for comment in sorted(comments, key=lambda c: c.id):
         marked = marking.read_comment(comment.body, wanted.book) if comment.counts(wanted.login) else None
         if marked is not None:
-            words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
-            if words and all(len(word) == 3 for word in words):
-                marked = replace(marked, fields={**marked.fields, **_first_version(words)})
-            found.append(_Ours(comment, marked, tuple(_name_in(word[0]) for word in words)))
+            # In the first version of a marker a digest follows each name.
+            words = marked.fields.get("entries", "").split(",")
+            found.append(_Ours(comment, marked, tuple(word.partition(":")[0] for word in words if word)))
     return found
-
-
-def _first_version(words: Sequence[Sequence[str]]) -> dict[str, str]:
-    """What the first version of a marker said with each entry: its digest, and whether it was not pushed, linked or
-    pictured."""
-    return {"digest": digest([word[1] for word in words]), "shown": str(sum("nlp".find(word[2]) for word in words))}
-
-
-def _name_in(name: str) -> str:
-    """The name that a marker has; the oldest had four other characters behind the ID."""
-    return name if UID.fullmatch(name.partition(".")[2]) is not None else bare_id(name)
 
 
 @dataclass
@@ -85,7 +72,7 @@ class _Planning:
     """The writes of a plan as they are found."""
 
     wanted: Wanted
-    texts: Texts
+    texts: BookTexts
     ours: Sequence[_Ours]
     writes: list[Write] = field(default_factory=list)
     deletions: list[Write] = field(default_factory=list)

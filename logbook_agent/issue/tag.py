@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from logbook_agent.cli.options import Common, argument, option, repeated
-from logbook_agent.issue.book_sync import SyncResult, sync_after
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
 from logbook_agent.issue.destination import connect, default_repository, links_of
 from logbook_agent.issue.pace import Pace
 from logbook_agent.issue.permalinks import dirty_outside, head_commit, pushed_commit, remote_of
+from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.pages.views import changing

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.issue import inert
-from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.issue_results import LeftFile, files, pictures, results
+from logbook_agent.issue.issue_body import IssueValues, LeftFile, files, pictures
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Run
 from logbook_agent.pages.embedded import NamedPlot
 from logbook_agent.pages.sections import sections
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
-from logbook_agent.text.phrases import listed
-from logbook_agent.text.shell_words import command_line, folded
+from logbook_agent.text.shell_words import folded
 
 # A table may have as many bytes as several other texts.
 _TABLE_WEIGHT = 4
@@ -53,7 +50,7 @@ def entry_values(
     )
     return {
         "id": entry.id,
-        "title": inert.line(entry.title, 2 * inert.TITLE_BYTES),
+        "title": inert.line(entry.title, 2 * inert.TITLE_CHARS),
         "opened": values.date(entry.opened),
         "url": values.links.entries.get(entry.id),
         "link": values.id_link(entry.id),
@@ -62,7 +59,7 @@ def entry_values(
         "confidence": trust.word if trust is not None else None,
         "sections": [
             {
-                "label": inert.line(one.label, inert.TITLE_BYTES),
+                "label": inert.line(one.label, inert.TITLE_CHARS),
                 "text": inert.shortened(one.text, cap * _TABLE_WEIGHT) if one.computed else inert.prose(one.text, cap),
                 "computed": one.computed,
             }
@@ -89,15 +86,10 @@ def _commands(record: Record, cap: int = inert.TEXT_BYTES) -> str:
 # -- snapshots ---------------------------------------------------------------------------------------
 
 
-def snapshot_values(values: IssueValues, snapshot: Snapshot, records: Sequence[Record]) -> dict[str, object]:
+def snapshot_values(
+    values: IssueValues, snapshot: Snapshot, entries: Sequence[Mapping[str, object]]
+) -> dict[str, object]:
     """The repro bundle of the entries that it covers: exact commands, what they ran on and with, and the results."""
-    runs = [(record.id, status.run) for record in records for status in record.runs]
-    described = {
-        "code": [(i, _code(run)) for i, run in runs],
-        "hardware": [(i, facts.devices_text(run)) for i, run in runs],
-        "env": [(i, command_line((), {k: v})) for i, run in runs for k, v in run.env.variables.items()],
-        "software": [(i, f"{k} {v}") for i, run in runs for k, v in sorted(facts.software_of(run).items())],
-    }
     return {
         "name": inert.escape(inert.words(snapshot.name)),
         "tag": inert.link(snapshot.name, snapshot.url),
@@ -105,18 +97,8 @@ def snapshot_values(values: IssueValues, snapshot: Snapshot, records: Sequence[R
         "commit": snapshot.commit,
         "commit_url": commit_url(snapshot),
         "at": values.date(snapshot.at),
-        "entries": [
-            {
-                "id": r.id,
-                "link": values.id_link(r.id),
-                "title": inert.line(r.entry.title, inert.TITLE_BYTES),
-                "commands": text,
-            }
-            for r in records
-            if (text := _commands(r))
-        ],
-        **{name: _gathered(found, len(runs)) for name, found in described.items()},
-        "results": results(values.found, values.links, {r.id for r in records}),
+        "entries": entries,
+        "results": values.results([str(entry["id"]) for entry in entries]),
         "logbook": values.logbook,
     }
 
@@ -128,24 +110,3 @@ def commit_url(snapshot: Snapshot) -> str | None:
         if found:
             return f"{base}/commit/{snapshot.commit}"
     return None
-
-
-def _gathered(found: Sequence[tuple[str, str]], runs: int) -> list[str]:
-    """Each text once, as code; with the entries it holds for where it does not hold for all runs."""
-    where: dict[str, list[str]] = {}
-    for entry_id, text in found:
-        if text:
-            where.setdefault(text, []).append(entry_id)
-    return [
-        md.inline_code(inert.words(text, inert.LINE_BYTES))
-        + (f" ({listed(list(dict.fromkeys(ids)), 5)})" if len(ids) < runs else "")
-        for text, ids in where.items()
-    ]
-
-
-def _code(run: Run) -> str:
-    if run.code is None or (run.code.commit is None and run.code.branch is None):
-        return facts.no_code(run)
-    if run.code.commit is None:
-        return "no commit yet"
-    return run.code.commit + (" with uncommitted changes" if run.code.dirty else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 # Who writes in a repository, as GitHub says of the author of a comment.
 _WRITERS = ("OWNER", "MEMBER", "COLLABORATOR")
@@ -71,16 +71,18 @@ class Wanted:
     unreadable: tuple[str, ...] = ()
 
 
-class Texts(Protocol):
-    """The texts of an issue, none longer than `room` bytes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncRequest:
+    """The options of `sync`. `entries`: only these are posted, whatever their stage. `digest`: of the plan that a dry
+    run showed; no other is carried out."""
 
-    def block(self, room: int) -> str: ...
-
-    def update_of(self, entry_ids: Sequence[str], room: int) -> str: ...
-
-    def snapshot_of(self, name: str, room: int) -> str: ...
-
-    def final(self, room: int) -> str: ...
+    create: bool = False
+    repository: str | None = None
+    labels: Sequence[str] = ()
+    entries: Sequence[str] = ()
+    dry_run: bool = False
+    new_block: bool = False
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

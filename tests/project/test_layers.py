@@ -63,8 +63,7 @@ PURE = (
     *(f"agents/{name}.py" for name in ("next_steps", "citations", "cited_numbers", "reproduced_numbers")),
     *(f"artifacts/{name}.py" for name in ("matching", "media")),
     *(f"agents/mcp/{name}.py" for name in ("tool_arguments", "tool_table", "answers")),
-    *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "values")),
-    *(f"issue/{name}.py" for name in ("inert", "issue_body", "issue_results", "update_text")),
+    *(f"issue/{name}.py" for name in ("marking", "plan", "values", "inert", "issue_body", "update_text")),
 )
 EFFECTS = {
     "subprocess",

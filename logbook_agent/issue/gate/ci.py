@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from logbook_agent.campaign.ab import carry_out
+from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.checkouts import Tree, side_by_side
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.code_labels import SameCode
 from logbook_agent.campaign.pair_judge import Stop
-from logbook_agent.campaign.run_request import check_count
-from logbook_agent.cli.options import Common, arguments, duration, flag, minimum_effect_of, number, option, repeated
+from logbook_agent.campaign.run_request import RunRequest, check_count
+from logbook_agent.cli.ab_command import AbOptions
+from logbook_agent.cli.options import Common, arguments, flag, number, option, repeated
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ENV, READ, TIMEOUT
 from logbook_agent.entries.start import StartRequest, start
@@ -28,11 +29,10 @@ from logbook_agent.issue.destination import connect, default_repository
 from logbook_agent.issue.gate.comment import comment_of, place
 from logbook_agent.issue.gate.job import BASE, HEAD, CiRequest, GateJob, alike, check_words, job_of
 from logbook_agent.issue.gate.pull_request import Actions, Commits, actions_of, commits_of, with_host, without_keys
-from logbook_agent.issue.gate.verdict import GateFinding, Unmeasured, unmeasured
+from logbook_agent.issue.gate.verdict import CiResult, Unmeasured, unmeasured
 from logbook_agent.issue.pace import Pace
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
-from logbook_agent.model.header import HeaderParts
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
@@ -41,23 +41,6 @@ from logbook_agent.store.workspace import Workspace
 
 TOPIC, PREFIX = "ci", "CI"
 _COMMENT_FILE = "comment.md"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CiResult:
-    """`text`: the comment. `written` says what became of it, `why` why it was not written; `url` is where it is."""
-
-    finding: GateFinding
-    root: Path
-    text: str
-    number: int | None
-    written: str | None = None
-    url: str | None = None
-    why: str | None = None
-
-    def data(self) -> dict[str, object]:
-        comment = {"written": self.written, "url": self.url, "why": self.why, "text": self.text}
-        return {**self.finding.data(), "root": str(self.root), "pull_request": self.number, "comment": comment}
 
 
 def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> CiResult:
@@ -76,25 +59,26 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
         job = job_of(space, checkout, trees, request)
         root = _root(space)
         # The commands that are measured get no token, and their record is one of its own, which demands no texts.
-        config = dataclasses.replace(space.config, require=())
-        environ = without_keys(space.environ)
+        config, environ = replace(space.config, require=()), without_keys(space.environ)
         inner = alike(space, config, environ=environ, root_option=str(root), logbook_option=TOPIC)
         inner.learn_secrets(space.environ, ())
-        finding = GateFinding(
+        least = request.asked.minimum_effect
+        result = CiResult(
             name=request.name or job.name,
             commits=commits,
-            again=_again(inner, request, commits, number),
-            minimum_effect=request.minimum_effect,
+            again=inner.redactor.text(_again(request, commits, number)),
+            minimum_effect=MINIMUM_EFFECT if least is None else least,
+            root=root,
+            number=number,
             artifact=request.artifact,
             differences=job.differences,
         )
-        finding = _measured(inner, finding, job, request, trees, display)
-    text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
-    result = CiResult(finding=finding, root=root, text=text, number=number)
-    if not finding.is_same:
-        Folder(root).write(_COMMENT_FILE, text)
-    if finding.is_interrupted:
-        return dataclasses.replace(result, why="interrupted")
+        result = _measured(inner, result, job, trees, display)
+    result = replace(result, text=space.redactor.text(inner.redactor.text(comment_of(result, actions))))
+    if not result.is_same:
+        Folder(root).write(_COMMENT_FILE, result.text)
+    if result.is_interrupted:
+        return replace(result, why="interrupted")
     result = _commented(space, result, actions, pace, dry_run=request.dry_run)
     if actions is not None:
         _write_outputs(actions, result)
@@ -110,41 +94,31 @@ def _root(space: Workspace) -> Path:
     return root
 
 
-def _measured(
-    inner: Workspace,
-    finding: GateFinding,
-    job: GateJob,
-    request: CiRequest,
-    trees: list[Tree],
-    display: Display,
-) -> GateFinding:
-    """The finding with what both sides measured."""
+def _measured(inner: Workspace, result: CiResult, job: GateJob, trees: list[Tree], display: Display) -> CiResult:
+    """The result with what both sides measured."""
     book = _book(inner, job)
     if job.lacks:
-        return dataclasses.replace(finding, unmeasured=(Unmeasured(case="", side=BASE, why=job.lacks),))
-    asked = job.asked(request, (finding.commits.base, finding.commits.head))
+        return replace(result, unmeasured=(Unmeasured(case="", side=BASE, why=job.lacks),))
+    asked = replace(job.asked, codes=(result.commits.base, result.commits.head))
     try:
         with sides_of(inner, book, asked, display, None, trees) as sides:
-            result = carry_out(inner, book, asked, sides, display)
+            ab = carry_out(inner, book, asked, sides, display)
     except SameCode:
-        return dataclasses.replace(finding, is_same=True)
+        return replace(result, is_same=True)
     except CodeChanged as error:
-        return dataclasses.replace(finding, changed=f"{error.message}; {error.hint}")
-    changed = result.why if result.stop is Stop.CODE_CHANGED else None
-    return dataclasses.replace(finding, result=result, unmeasured=unmeasured(result), changed=changed)
+        return replace(result, changed=f"{error.message}; {error.hint}")
+    changed = ab.why if ab.stop is Stop.CODE_CHANGED else None
+    return replace(result, ab=ab, unmeasured=unmeasured(ab), changed=changed)
 
 
 def _book(inner: Workspace, job: GateJob) -> Book:
     """The logbook of these runs, which knows the metrics of the job."""
     found = next((book for book in inner.books() if book.topic == TOPIC), None)
     if found is None:
-        title, stated = "Base against head of pull requests", HeaderParts(metrics=job.metrics, gates=job.gates)
-        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=stated))
-    found.change_header(
-        lambda h: dataclasses.replace(
-            h, metrics=tuple({m.name: m for m in (*h.metrics, *job.metrics)}.values()), gates=job.gates
-        )
-    )
+        title = "Base against head of pull requests"
+        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=job.stated))
+    metrics = {metric.name: metric for metric in (*found.header.metrics, *job.stated.metrics)}
+    found.change_header(lambda h: replace(h, metrics=tuple(metrics.values()), gates=job.stated.gates))
     return found
 
 
@@ -154,23 +128,23 @@ def _book(inner: Workspace, job: GateJob) -> Book:
 def _commented(space: Workspace, result: CiResult, actions: Actions | None, pace: Pace, *, dry_run: bool) -> CiResult:
     """The result with what became of the comment; trouble with the host is a warning."""
     if dry_run:
-        return dataclasses.replace(result, why="--dry-run")
+        return replace(result, why="--dry-run")
     if result.number is None:
-        return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
+        return replace(result, why="no pull request: neither an event nor --pull-request names one")
     try:
         with_token = alike(space, space.config, environ=with_host(space.environ, actions))
         repository = actions.repository if actions is not None else default_repository(with_token)
         if repository is None:
             raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
-        remote, run = connect(with_token, repository, pace), actions.run if actions is not None else None
-        written, url = place(remote, result.number, result.finding.name, result.text, run)
+        remote, run = connect(with_token, repository, pace), actions.run if actions is not None else ""
+        written, url = place(remote, result.number, result.name, result.text, run)
     except (RemoteError, UsageError) as error:
         why = error.said
         if actions is not None and actions.pull is not None and actions.pull.is_fork:
             why += "; the token of a pull request from a fork cannot write comments"
         space.warnings.append(f"the comment was not written: {why}")
-        return dataclasses.replace(result, why=why)
-    return dataclasses.replace(result, written=written, url=url)
+        return replace(result, why=why)
+    return replace(result, written=written, url=url)
 
 
 def _write_outputs(actions: Actions, result: CiResult) -> None:
@@ -179,10 +153,10 @@ def _write_outputs(actions: Actions, result: CiResult) -> None:
         append_named(actions.summary, f"{result.text}\n\n")
     if actions.output is not None:
         values = {
-            "outcome": result.finding.outcome.value,
-            "worse": str(result.finding.counts[Outcome.WORSE]),
-            "base": result.finding.commits.base,
-            "head": result.finding.commits.head,
+            "outcome": result.outcome.value,
+            "worse": str(result.counts[Outcome.WORSE]),
+            "base": result.commits.base,
+            "head": result.commits.head,
             "comment-url": result.url or "",
             "root": str(result.root),
         }
@@ -190,30 +164,29 @@ def _write_outputs(actions: Actions, result: CiResult) -> None:
         append_named(actions.output, "".join(f"{line}\n" for line in lines))
 
 
-def _again(inner: Workspace, asked: CiRequest, commits: Commits, number: int | None) -> str:
+def _again(request: CiRequest, commits: Commits, number: int | None) -> str:
     """What anybody may type in a clone to measure the same once more."""
+    asked, run = request.asked, request.asked.run
     least = asked.minimum_effect
     options: dict[str, Sequence[str | None]] = {
         "--base": [commits.base],
         "--head": [commits.head],
-        "--setup": asked.setup,
-        "--scale": [asked.scale],
-        "--set": asked.sets,
-        "--env": [f"{name}={value}" for name, value in asked.env.items()],
-        "--metric": [":".join(filter(None, (m.name, m.direction, m.unit))) for m in asked.metrics],
+        "--setup": request.setup,
+        "--scale": [request.scale],
+        "--set": request.sets,
+        "--env": [f"{name}={value}" for name, value in run.env.items()],
+        "--metric": [":".join(filter(None, (m.name, m.direction, m.unit))) for m in request.metrics],
         "--evaluator": asked.evaluator,
-        "--min-effect": [f"{least:g}" if least != MINIMUM_EFFECT else None],
-        "--read": [asked.read],
-        "--max-pairs": [str(asked.max_pairs)],
+        "--min-effect": [f"{least:g}" if least is not None else None],
+        "--read": [run.read],
+        "--max-pairs": [str(asked.pairs)],
     }
-    words = ["logbook", "ci"]
-    words += [
+    words = [
         word for name, values in options.items() for value in values if value is not None for word in (name, value)
     ]
-    command = inner.redactor.text(shlex.join([*words, *(["--"] if asked.is_command else []), *asked.words]))
-    if commits.tip is None or number is None:
-        return command
-    return f"git fetch origin refs/pull/{number}/merge\n{command}"
+    typed = shlex.join(["logbook", "ci", *words, *(["--"] if request.is_command else []), *request.words])
+    fetch = f"git fetch origin refs/pull/{number}/merge\n" if commits.tip is not None and number is not None else ""
+    return f"{fetch}{typed}"
 
 
 # -- the command ------------------------------------------------------------------------------------------
@@ -231,21 +204,6 @@ class CiOptions:
         "A metric to judge; repeatable. [those of the recipe]",
         read=lambda texts: tuple(map(parse_metric, texts)),
     )
-    evaluator = repeated("--evaluator PATH", "A file of the base that measures both sides; repeatable.")
-    env = ENV
-    timeout_s = TIMEOUT
-    read = READ
-    minimum_effect = option(
-        "--min-effect PART",
-        f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]",
-        str(MINIMUM_EFFECT),
-        read=minimum_effect_of,
-        show_default=False,
-    )
-    max_pairs = number(
-        "--max-pairs N", f"At most N pairs of each case. [{BUDGET_PAIRS}]", BUDGET_PAIRS, show_default=False
-    )
-    max_time_s = duration("--max-time TIME", "Start no pair that would end after this time: 30m, 2h.")
     base = option("--base REF", "The commit to compare with. [where the head left its target branch]")
     head = option("--head REF", "The commit to measure. [HEAD]")
     fetch = flag("--fetch", "Fetch the base from origin if the clone lacks it.")
@@ -255,7 +213,31 @@ class CiOptions:
     dry_run = flag("--dry-run", "Measure and print the comment, but do not post it.")
 
 
-def ci_command(*, request: Annotated[CiRequest, CiOptions], max_wait_s: float = MAX_WAIT, common: Common) -> int:
+class CiPairs:
+    """For how long it is compared: an `AbRequest`."""
+
+    evaluator = repeated("--evaluator PATH", "A file of the base that measures both sides; repeatable.")
+    minimum_effect = AbOptions.minimum_effect
+    max_pairs = number("--max-pairs N", f"At most N pairs of each case. [{BUDGET_PAIRS}]")
+    max_time_s = AbOptions.max_time_s
+
+
+class CiRuns:
+    """How each run is made: a `RunRequest`."""
+
+    env = ENV
+    timeout_s = TIMEOUT
+    read = READ
+
+
+def ci_command(
+    *,
+    request: Annotated[CiRequest, CiOptions],
+    asked: Annotated[AbRequest, CiPairs],
+    run: Annotated[RunRequest, CiRuns],
+    max_wait_s: float = MAX_WAIT,
+    common: Common,
+) -> int:
     """Measure base and head of a pull request in pairs, and comment on it.
 
     The record is kept in the folder --root, else in a new temporary folder.
@@ -266,17 +248,17 @@ def ci_command(*, request: Annotated[CiRequest, CiOptions], max_wait_s: float = 
     Example: logbook ci --base origin/main -- python bench.py
     """
     space = common.space_without_logbook("ci")
-    check_count("--max-pairs", request.max_pairs)
-    request = dataclasses.replace(request, is_command="--" in common.words or len(request.words) > 1)
+    check_count("--max-pairs", asked.max_pairs)
+    is_command = "--" in common.words or len(request.words) > 1
+    request = replace(request, asked=replace(asked, run=run), is_command=is_command)
     result = ci(space, request, LineDisplay(), pace_of(common, space, max_wait_s))
     common.emit("ci", result.data(), _text(result))
-    return result.finding.exit_code
+    return result.exit_code
 
 
 def _text(result: CiResult) -> str:
     """The comment where it was not posted, else where it is; then the outcome in one line."""
-    finding = result.finding
-    counts = ", ".join(f"{number} {outcome.value}" for outcome, number in finding.counts.items())
+    counts = ", ".join(f"{number} {outcome.value}" for outcome, number in result.counts.items())
     lines = [result.text, ""] if result.written is None else [f"comment {result.written}: {result.url}"]
-    lines += [f"{finding.outcome.value}{f': {counts}' if counts else ''}", f"record: {result.root}"]
+    lines += [f"{result.outcome.value}{f': {counts}' if counts else ''}", f"record: {result.root}"]
     return "\n".join(lines)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.campaign.ab_request import NONE, AbRequest
 from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.recipe_files import choose_recipe
-from logbook_agent.campaign.run_request import RunRequest, setup_command
+from logbook_agent.campaign.run_request import setup_command
 from logbook_agent.campaign.sweep_request import requested
 from logbook_agent.entries.new_entry import Prose
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
-from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import HeaderParts, Metric
 from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.config import Config
 from logbook_agent.store.workspace import Workspace
@@ -28,23 +26,17 @@ BASE, HEAD = "base", "head"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiRequest:
-    """What is measured, which commits, how many pairs, and where the outcome is told. `words` are a recipe's name, or a
-    command; `setup` are shell commands, after those of the recipe. `evaluator`: files of the base that measure both.
-    `name` tells several jobs of one pull request apart; `number` is a pull request where no event names one."""
+    """What is measured, of which commits, and where the outcome is told. `words` are a recipe's name, or a command;
+    `setup` are shell commands, after those of the recipe; `asked` says how it is compared. `name` tells several jobs of
+    one pull request apart; `number` is a pull request where no event names one."""
 
     words: tuple[str, ...] = ()
     is_command: bool = False
+    asked: AbRequest = field(default_factory=AbRequest)
     scale: str | None = None
     sets: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
-    evaluator: tuple[str, ...] = ()
-    timeout_s: float | None = None
-    read: str | None = None
-    minimum_effect: float = MINIMUM_EFFECT
-    max_pairs: int = BUDGET_PAIRS
-    max_time_s: float | None = None
     base: str | None = None
     head: str | None = None
     fetch: bool = False
@@ -56,36 +48,15 @@ class CiRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateJob:
-    """`name` says in comments what was run; `setup` and `teardown` are run on each side. `lacks`: why the base has no
-    such job; it is then that of the head. `differences`: how that of the head differs, as sentences."""
+    """The comparison that is `asked`, with what its logbook declares; `name` says in comments what was run. `lacks`:
+    why the base has no such job; it is then that of the head. `differences`: how that of the head differs, as
+    sentences."""
 
     name: str
-    question: str
-    cases: tuple[RunRequest, ...]
-    metrics: tuple[Metric, ...] = ()
-    gates: tuple[str, ...] = ()
-    setup: tuple[PlannedCommand, ...] = ()
-    teardown: tuple[PlannedCommand, ...] = ()
+    asked: AbRequest
+    stated: HeaderParts
     lacks: str = ""
     differences: tuple[str, ...] = ()
-
-    def asked(self, request: CiRequest, codes: tuple[str, str]) -> AbRequest:
-        """The comparison of two commits, the base first, in an entry of its own."""
-        prose = Prose(title=f"{self.name}: base against head", fields=(f"Question={self.question}",))
-        return AbRequest(
-            run=dataclasses.replace(self.cases[0], discard=1, prose=prose),
-            codes=codes,
-            names=(BASE, HEAD),
-            cases=self.cases if len(self.cases) > 1 else (),
-            prepare=self.setup,
-            teardown=self.teardown,
-            evaluator=request.evaluator or (NONE,),
-            metrics=tuple(metric.name for metric in self.metrics),
-            max_pairs=request.max_pairs,
-            max_time_s=request.max_time_s,
-            minimum_effect=request.minimum_effect,
-            new=True,
-        )
 
 
 def check_words(request: CiRequest) -> None:
@@ -107,33 +78,48 @@ def check_words(request: CiRequest) -> None:
 def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
     """The job that the words of the command line name. Raises UsageError."""
     setup = tuple(command for text in request.setup for command in setup_command(text))
+    typed = request.asked.run
     if request.is_command:
-        case = RunRequest(argv=request.words, env=request.env, timeout_s=request.timeout_s, read=request.read)
         question = "Does the head of this pull request change what this command measures?"
-        return GateJob(name="command", question=question, cases=(case,), metrics=request.metrics, setup=setup)
+        stated, run = HeaderParts(metrics=request.metrics), replace(typed, argv=request.words)
+        return _job("command", question, stated, replace(request.asked, run=run, prepare=setup))
     plan = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
     recipe, cases = plan.recipe, []
-    given = {name: of for name in ("timeout_s", "read") if (of := getattr(request, name)) is not None}
+    given = {name: of for name in ("timeout_s", "read") if (of := getattr(typed, name)) is not None}
     for planned in plan.cases:
-        run = plan.run(planned, repeat=1, place=1)
-        if CODE_AXIS in run.config:
+        of_plan = plan.run(planned, repeat=1, place=1)
+        if CODE_AXIS in of_plan.config:
             raise UsageError(
                 f"the config key {CODE_AXIS!r} is taken",
                 cause=f"logbook ci tells its two sides apart by {CODE_AXIS}",
                 hint="rename the key in the recipe",
             )
-        case = requested(plan, run, label=planned.label)
-        cases.append(dataclasses.replace(case, env={**run.env, **request.env}, **given))
-    return GateJob(
-        name=recipe.name,
-        question=recipe.question,
-        cases=tuple(cases),
-        # Those of the command line take the place of a recipe's by the same name.
-        metrics=tuple({metric.name: metric for metric in (*recipe.metrics, *request.metrics)}.values()),
-        gates=recipe.gates,
-        setup=(*recipe.setup, *setup),
+        case = requested(plan, of_plan, label=planned.label)
+        cases.append(replace(case, env={**of_plan.env, **typed.env}, **given))
+    # Metrics of the command line take the place of a recipe's by the same name.
+    metrics = {metric.name: metric for metric in (*recipe.metrics, *request.metrics)}
+    asked = replace(
+        request.asked,
+        run=cases[0],
+        cases=tuple(cases) if len(cases) > 1 else (),
+        prepare=(*recipe.setup, *setup),
         teardown=recipe.teardown,
     )
+    return _job(recipe.name, recipe.question, HeaderParts(metrics=tuple(metrics.values()), gates=recipe.gates), asked)
+
+
+def _job(name: str, question: str, stated: HeaderParts, asked: AbRequest) -> GateJob:
+    """A job whose comparison is an entry of its own, and whose first pair warms up."""
+    prose = Prose(title=f"{name}: base against head", fields=(f"Question={question}",))
+    asked = replace(
+        asked,
+        run=replace(asked.run, discard=1, prose=prose),
+        names=(BASE, HEAD),
+        evaluator=asked.evaluator or (NONE,),
+        metrics=tuple(metric.name for metric in stated.metrics),
+        new=True,
+    )
+    return GateJob(name=name, asked=asked, stated=stated)
 
 
 # -- settings and recipe, which are the base's ---------------------------------------------------------
@@ -143,7 +129,7 @@ _USED = "those of the base are used"
 
 def alike(space: Workspace, config: Config, **changes: Any) -> Workspace:
     """The workspace with such changes and settings, wherever it is."""
-    found = dataclasses.replace(space, warnings=space.warnings, **changes)
+    found = replace(space, warnings=space.warnings, **changes)
     found.config = config
     return found
 
@@ -151,7 +137,7 @@ def alike(space: Workspace, config: Config, **changes: Any) -> Workspace:
 def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request: CiRequest) -> GateJob:
     """The job by the files of the base, whose settings and redaction rules `space` gets. Raises UsageError or
     StoreError."""
-    base, head = (dataclasses.replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
+    base, head = (replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
     ours, theirs = (_below(request, checkout, tree) for tree in trees)
     try:
         space.config = base.config
@@ -165,14 +151,14 @@ def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request:
         job = _job_in(base, ours)
     except LogbookError as error:
         # A benchmark that the head brings, or mends. Raises where the head has none, either.
-        return dataclasses.replace(_job_in(head, theirs), lacks=error.said, differences=differences)
+        return replace(_job_in(head, theirs), lacks=error.said, differences=differences)
     try:
         is_other = _job_in(head, theirs) != job
         changed = f"the head changes the recipe {job.name}; the recipe of the base is used" if is_other else ""
     except LogbookError as error:
         changed = f"the recipe of the head cannot be used ({error.message}); the recipe of the base is used"
     differences += (changed,) if changed else ()
-    return dataclasses.replace(job, differences=differences)
+    return replace(job, differences=differences)
 
 
 def _below(request: CiRequest, checkout: Checkout, tree: Tree) -> CiRequest:
@@ -180,7 +166,7 @@ def _below(request: CiRequest, checkout: Checkout, tree: Tree) -> CiRequest:
     path = Path(request.words[0])
     if request.is_command or not path.is_relative_to(checkout.top):
         return request
-    return dataclasses.replace(request, words=(str(tree.top / path.relative_to(checkout.top)),))
+    return replace(request, words=(str(tree.top / path.relative_to(checkout.top)),))
 
 
 def _setting_differences(base: Workspace, head: Workspace) -> tuple[str, ...]:
@@ -188,6 +174,6 @@ def _setting_differences(base: Workspace, head: Workspace) -> tuple[str, ...]:
         theirs = head.config
     except LogbookError as error:
         return (f"the settings of the head cannot be read ({error.message}); {_USED}",)
-    names = [one.name for one in dataclasses.fields(Config) if one.name != "file"]
+    names = [one.name for one in fields(Config) if one.name != "file"]
     changed = [name for name in names if getattr(base.config, name) != getattr(theirs, name)]
     return (f"the head changes settings ({', '.join(changed)}); {_USED}",) if changed else ()

@@ -22,7 +22,8 @@ from logbook_agent.text.address import GITHUB_HOST, RepositoryAddress, parse_rep
 # As large as GitHub sends one; texts of people are at most 64 KiB each.
 _MOST_BYTES = 32 * 2**20
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_RUN = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})")
+# A run of a workflow, and its attempt.
+RUN = re.compile(r"[0-9]{1,18}\.[0-9]{1,9}")
 # What a step hands to the runner through files and sockets, and what opens doors: the commands that are measured get
 # none of it.
 _WITHHELD = re.compile(
@@ -46,14 +47,14 @@ class Actions:
     """A job of GitHub Actions. `run` names it and its attempt, so that a later one is known; `page` shows it."""
 
     repository: RepositoryAddress
-    run: tuple[int, int] | None = None
+    run: str = ""
     pull: PullRequest | None = None
     summary: Path | None = None
     output: Path | None = None
 
     @property
     def page(self) -> str | None:
-        return f"{self.repository.web}/actions/runs/{self.run[0]}" if self.run is not None else None
+        return f"{self.repository.web}/actions/runs/{self.run.partition('.')[0]}" if self.run else None
 
 
 def actions_of(environ: Mapping[str, str]) -> Actions | None:
@@ -65,9 +66,10 @@ def actions_of(environ: Mapping[str, str]) -> Actions | None:
         Path(environ[name]) if environ.get(name) else None
         for name in ("GITHUB_EVENT_PATH", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")
     )
+    run = f"{environ.get('GITHUB_RUN_ID', '')}.{environ.get('GITHUB_RUN_ATTEMPT', '1')}"
     return Actions(
         repository=parse_repository(environ.get("GITHUB_REPOSITORY", ""), site=site),
-        run=run_of(f"{environ.get('GITHUB_RUN_ID', '')}.{environ.get('GITHUB_RUN_ATTEMPT', '1')}"),
+        run=run if RUN.fullmatch(run) else "",
         pull=_pull_of(event) if event is not None else None,
         summary=summary,
         output=output,
@@ -118,16 +120,6 @@ def _pull_of(path: Path) -> PullRequest | None:
 def _part(data: Any, key: str) -> dict[str, Any]:
     found = data.get(key) if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def run_text(run: tuple[int, int]) -> str:
-    return f"{run[0]}.{run[1]}"
-
-
-def run_of(text: str) -> tuple[int, int] | None:
-    """The inverse of `run_text`; None for anything else."""
-    found = _RUN.fullmatch(text)
-    return (int(found[1]), int(found[2])) if found else None
 
 
 # -- the commits -----------------------------------------------------------------------------------------

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbResult
 from logbook_agent.findings.attempts import how_it_failed
-from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.issue.gate.job import BASE, HEAD
 from logbook_agent.issue.gate.pull_request import Commits
@@ -51,11 +51,11 @@ class Unmeasured:
     said: tuple[str, ...] = ()
 
 
-def unmeasured(result: AbResult) -> tuple[Unmeasured, ...]:
+def unmeasured(ab: AbResult) -> tuple[Unmeasured, ...]:
     """The cases that a side could not run. Of those that both cannot run, it says how the head failed, which can be
     mended."""
     found: dict[str, dict[str, Unmeasured]] = {}
-    for status in result.series.book.statuses(result.series.runs):
+    for status in ab.series.book.statuses(ab.series.runs):
         run = status.run
         if status.state == "finished" or is_own(run, TEARDOWN) or (run.exit is not None and run.exit.interrupted):
             continue
@@ -67,32 +67,39 @@ def unmeasured(result: AbResult) -> tuple[Unmeasured, ...]:
         one = Unmeasured(case=case, side=side, why=f"setup failed: {why}" if is_setup else why, said=said)
         found.setdefault(case, {})[side] = one
     return tuple(
-        Unmeasured(case=case, side="both" if len(sides) > 1 else one.side, why=one.why, said=one.said)
-        for case, sides in found.items()
-        for one in [sides.get(HEAD) or sides[BASE]]
+        replace(sides.get(HEAD) or sides[BASE], side="both" if len(sides) > 1 else next(iter(sides)))
+        for sides in found.values()
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateFinding:
-    """What was measured of which commits, and the command (`again`) that repeats it. `result` None: nothing was, since
-    both are the same code (`is_same`), the base has no such job, or a setup changed the code. `changed`: which tree no
-    longer held the files of its commit. `differences`: what the head changes in settings and recipe."""
+class CiResult:
+    """What was measured of which commits, the command (`again`) that repeats it, and the folder of the record. `ab`
+    None: nothing was, since both are the same code (`is_same`), the base has no such job, or a setup changed the code.
+    `changed`: which tree no longer held the files of its commit. `differences`: what the head changes in settings and
+    recipe. `text`: the comment on the pull request `number`; `written` says what became of it, `why` why it was not
+    written, and `url` where it is."""
 
     name: str
     commits: Commits
     again: str
     minimum_effect: float
-    result: AbResult | None = None
+    root: Path
+    number: int | None = None
+    artifact: str | None = None
+    differences: tuple[str, ...] = ()
+    ab: AbResult | None = None
     unmeasured: tuple[Unmeasured, ...] = ()
     is_same: bool = False
     changed: str | None = None
-    artifact: str | None = None
-    differences: tuple[str, ...] = ()
+    text: str = ""
+    written: str | None = None
+    url: str | None = None
+    why: str | None = None
 
     @property
     def answer(self) -> Answer | None:
-        return self.result.answer if self.result is not None else None
+        return self.ab.answer if self.ab is not None else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -105,12 +112,12 @@ class GateFinding:
 
     @property
     def is_interrupted(self) -> bool:
-        return self.result is not None and self.result.series.is_interrupted
+        return self.ab is not None and self.ab.series.is_interrupted
 
     @property
     def outcome(self) -> GateOutcome:
         counts, failed = self.counts, {one.side for one in self.unmeasured}
-        stop = self.result.stop if self.result is not None else None
+        stop = self.ab.stop if self.ab is not None else None
         if self.is_same:
             return GateOutcome.SAME_CODE
         if counts[Outcome.WORSE]:
@@ -131,12 +138,12 @@ class GateFinding:
 
     @property
     def exit_code(self) -> int:
-        if self.result is not None and self.is_interrupted:
-            return self.result.series.exit_status
+        if self.ab is not None and self.is_interrupted:
+            return self.ab.series.exit_status
         return EXIT_CODES.get(self.outcome, 0)
 
     def data(self) -> Mapping[str, object]:
-        made, commits = self.result, self.commits
+        commits, ab = self.commits, self.ab.data() if self.ab is not None else {}
         return {
             "name": self.name,
             "outcome": self.outcome.value,
@@ -146,14 +153,15 @@ class GateFinding:
             "pull_request_head": commits.tip,
             "base_is": commits.how,
             "minimum_effect": self.minimum_effect,
-            "answer": answer_lines.data(self.answer) if self.answer is not None else None,
             "unmeasured": [asdict(one) for one in self.unmeasured],
             "changed": self.changed,
             "differences": list(self.differences),
             "counts": {outcome.value: self.counts[outcome] for outcome in Outcome},
-            "pairs": made.pairs if made is not None else 0,
-            "stopped": {"by": made.stop.value, "why": made.why} if made is not None else None,
-            "entry": made.series.entry.id if made is not None else None,
-            "view": str(made.series.book.view_path) if made is not None else None,
+            "pairs": ab.get("pairs", 0),
+            "entry": ab.get("id"),
+            **{name: ab.get(name) for name in ("answer", "stopped", "view")},
             "again": self.again,
+            "root": str(self.root),
+            "pull_request": self.number,
+            "comment": {"written": self.written, "url": self.url, "why": self.why, "text": self.text},
         }

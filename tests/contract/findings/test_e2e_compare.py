@@ -112,7 +112,8 @@ def test_a_side_that_failed_in_each_pair_failed_in_the_issue(bench: Cli, folder:
     assert "int8 failed in 1 pair: exit code 1" in bench("compare", "MOE-000").out
     assert bench("sync", "--offline", "out").code == 0
     [row] = [line for line in (folder / "out/issue.md").read_text().splitlines() if line.startswith("| MOE-000 |")]
-    assert "| int8 failed | `mode: int8 against none` |" in row
+    assert "int8 failed in 1 pair: exit code 1" in row
+    assert row.endswith("| `mode: int8 against none` |")
 
 
 def test_an_open_answer_says_why_and_what_to_type_as_status_does(bench: Cli) -> None:

@@ -46,8 +46,7 @@ def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folde
     for said in ("4 of 4 runs", "median 52.5", "; 3 more"):
         assert said in criterion["computed"]["reason"]
     text = issue(started, folder).partition("## Best so far")[2]
-    assert "52.5 TF/s in MOE-000, MOE-001, MOE-002, MOE-003 (" in text
-    assert "4 runs [36.0, 75.0]" in text
+    assert ": 52.500 TF/s (4 runs, 36.000 to 75.000) in MOE-000, MOE-001, MOE-002 and 1 more, topk=2: " in text
     # What changes with a further run changes for every reader.
     measure(started, 10)
     assert {one["value"] for one in started("status", "--json").data["best"]} == {43, 90}
@@ -73,7 +72,7 @@ def test_the_axes_of_the_matrix_make_the_problem(cli: Cli, folder: Path) -> None
         measure(cli, 40 + unroll, "--config", f"unroll={unroll}", "--config", "seed=0")
     [found] = cli("status", "--json").data["best"]
     assert (found["value"], found["flags"], found["cases"]) == (44, "unroll=4", 3)
-    assert "`unroll=4 topk=2 seed=0`" in issue(cli, folder).partition("## Best so far")[2]
+    assert ": 44.000 TF/s (1 run) in MOE-002, unroll=4: " in issue(cli, folder).partition("## Best so far")[2]
 
 
 def test_that_the_baseline_was_measured_again_is_no_gain(started: Cli, folder: Path) -> None:
@@ -83,7 +82,7 @@ def test_that_the_baseline_was_measured_again_is_no_gain(started: Cli, folder: P
         measure(started, value)
     text = issue(started, folder)
     assert "%" not in text.partition("## Status")[0]
-    assert "3 runs [28.1, 35.1]" in text
+    assert "(3 runs, 28.100 to 35.150) in MOE-000, MOE-002, MOE-003: it is the baseline" in text
     assert best(started)["is_baseline"] is True
 
 
@@ -125,7 +124,7 @@ def test_the_best_names_what_settled_it_and_has_passed_the_gates(cli: Cli, folde
     assert (best(cli)["flags"], best(cli)["against"]) == ("mode=b", "better than a (MOE-001, MOE-000)")
     text = cli("status").out
     assert ": better than a (MOE-001, MOE-000)" in text
-    assert f"; {best(cli)['against']}; " in issue(cli, folder)
+    assert f", mode=b: {best(cli)['against']}\n" in issue(cli, folder)
 
 
 def test_other_words_of_a_command_are_another_problem(started: Cli, folder: Path) -> None:

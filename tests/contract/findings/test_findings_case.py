@@ -37,8 +37,8 @@ def test_what_the_command_says_beyond_config_is_another_case(started: Cli, folde
     assert table["values"] == [[None, 100.0], ["--fast", 110.0]]
     found = value_told(started, folder)
     assert (found["best"]["value"], found["best"]["runs"], found["best"]["apart"]) == (110, 1, "command=--fast")
-    assert "100.000 .. 110.000 TF/s (2 cases)" in found["issue"]
-    assert "q=none command=--fast" in found["issue"]
+    assert "| 2 rows, tflops 100.000 .. 110.000 TF/s |  |" in found["issue"]
+    assert "110.000 TF/s (1 run) in MOE-000, command=--fast: " in found["issue"]
     refused = started("baseline", "--entry", "MOE-000", "--reason", "why")
     assert refused.code == 2
     assert "MOE-000" in refused.err
@@ -55,7 +55,7 @@ def test_a_label_splits_no_repeats(started: Cli, folder: Path) -> None:
             assert started("run", *words, *told, "--", "echo", f"RESULT tflops={value}").code == 0
     found = value_told(started, folder)
     assert (found["best"]["value"], found["best"]["runs"], found["best"].get("label")) == (105.5, 4, None)
-    assert "105.500 TF/s (median of 4 runs)" in found["issue"]
+    assert "105.500 TF/s (4 runs, 100.000 to 111.000)" in found["issue"]
     assert "median 105.5;" in found["reason"]
     assert started("baseline", "--entry", "MOE-000", "--reason", "why").code == 0
     assert "tflops 105.500 TF/s" in started("baseline").out
@@ -68,7 +68,7 @@ def test_rows_of_a_run_are_told_apart_by_what_they_say_and_not_by_their_order(st
     assert [row[-1] for row in started("table", "--json").data["values"]] == [99.0, 51.0]
     found = value_told(started, folder)
     assert (found["best"]["value"], found["best"]["runs"], found["best"]["problem"]) == (99, 2, "part=1")
-    assert "50.000 .. 100.000 TF/s (2 cases)" in found["issue"]
+    assert "| 4 rows, tflops 50.000 .. 100.000 TF/s |  |" in found["issue"]
     assert "median 99;" in found["reason"]
 
 

@@ -36,7 +36,7 @@ class Readers:
     def best(self) -> set[str]:
         """The entry that each calls best."""
         found = {best["entry"] for best in self.status["best"]}
-        found |= set(re.findall(r"- `tflops`: .*? in (MOE-\d+)", self.issue))
+        found |= set(re.findall(r"- Best tflops so far: .*? in (MOE-\d+)", self.issue))
         return found | set(re.findall(r"MOE-\d+", str(self.criteria["computed"])))
 
     def superseded(self) -> set[bool]:

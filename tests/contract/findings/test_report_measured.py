@@ -22,8 +22,8 @@ def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) ->
     assert (best["value"], best["runs"], best["cases"], best["apart"]) == (3, 1, 2, "env:XLA_FLAGS=b")
     text = issue(started, folder)
     assert "median" not in text
-    assert "`quant=none env:XLA_FLAGS=b`" in text.partition("## Best so far")[2]
-    assert "1.000 .. 3.000 TF/s (2 cases)" in text
+    assert "3.000 TF/s (1 run) in MOE-000, env:XLA_FLAGS=b: " in text.partition("## Best so far")[2]
+    assert "| 2 rows, tflops 1.000 .. 3.000 TF/s |  |" in text
     assert [r[-1] for r in started("table", "MOE-000", "--json").data["values"]] == [1.0, 3.0]
 
 

@@ -73,7 +73,7 @@ def test_status_and_the_issue_name_the_best_number_that_was_reported(cli: Cli, f
     assert cli("sync", "--offline", "out").code == 0
     text = (folder / "out/issue.md").read_text()
     assert said in text
-    assert "| AR-000 | as it was | finished | exploratory | 1.0412 (reported, not counted) |" in text
+    assert "| AR-000 | as it was | finished | exploratory | 1 row, val_bpb 1.0412 (reported) |" in text
 
 
 def test_zeros_and_crashes_are_failures(cli: Cli, folder: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_tag_object_a_ref_and_one_comment(ready: Pushed) -> None:
     assert f"- [Logbook]({ready.blob(sha, VIEW)})" in body
     fence = body.split("```bash\n")[1].split("\n```")[0]
     assert shlex.split(fence.replace("\\\n", ""))[-3:] == COMMAND, "what is copied is what was run"
-    assert "- Hardware: `8 × tpu (TPU v5p), 4 used; host " in body
+    assert "- devices: 8 × tpu (TPU v5p), 4 used; host " in body
     assert "XLA_FLAGS='--xla_x=1 --xla_y'" in body
     [row] = [line for line in body.splitlines() if line.startswith("| [MOE-000]")]
     assert "239.500 TF/s" in row

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pytest
 
-from logbook_agent.issue.answers import wait_asked_s
 from logbook_agent.issue.pace import Pace
 from logbook_agent.model.errors import RateLimited
 
@@ -75,16 +74,3 @@ def test_a_wait_that_does_not_suffice_is_refused_with_the_command_that_does(time
 def test_a_server_that_asks_for_no_time_is_not_asked_in_a_tight_loop(time: Time, asked: float) -> None:
     pace, refused = time.pace(max_wait_s=10_000), RateLimited("the host limits the rate", wait_s=asked)
     assert [time.took(lambda: pace.back_off(refused)) for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
-
-
-@pytest.mark.parametrize(
-    ("headers", "wait_s"),
-    [
-        ({"date": "Tue, 10 Feb 2026 10:00:00 GMT"}, 90),  # by the clock of the server
-        ({}, 30),
-        ({"date": "Tue, 10 Feb 2026 11:00:00 GMT"}, 0),
-    ],
-)
-def test_a_date_to_retry_after(headers: dict[str, str], wait_s: float) -> None:
-    now = datetime(2026, 2, 10, 10, 1, tzinfo=UTC).timestamp()
-    assert wait_asked_s(headers | {"retry-after": "Tue, 10 Feb 2026 10:01:30 GMT"}, now) == wait_s

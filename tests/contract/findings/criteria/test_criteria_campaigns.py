@@ -248,7 +248,7 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     against = best(cli)[0]["against"]
     assert (against.split()[0], against[-9:]) == ("better", "(MOE-003)")
     assert cli("sync", "--offline", "out").code == 0
-    assert f"; {against}; " in (folder / "out/issue.md").read_text()
+    assert f": {against}\n" in (folder / "out/issue.md").read_text()
 
 
 def test_a_target_that_no_run_reaches_names_the_best_case(started: Cli) -> None:
