@@ -20,7 +20,7 @@ from logbook_agent.findings.criteria import side_by_side
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record
-from logbook_agent.report.figures import by_pair
+from logbook_agent.report.figures import over_cases
 from logbook_agent.store import cache
 
 Patch = pytest.MonkeyPatch
@@ -152,8 +152,8 @@ def criteria_have_a_rule(patch: Patch) -> None:
 
 def plots_have_a_rule(patch: Patch) -> None:
     """The title of a plot goes by the medians of both sides."""
-    own = by_pair.title_of
-    patch.setattr(by_pair, "title_of", lambda answer, found, what: own(answer, [*map(_by_median, found)], what))
+    own = over_cases.title_of
+    patch.setattr(over_cases, "title_of", lambda answer, found, what: own(answer, [*map(_by_median, found)], what))
 
 
 def sentences_round_the_interval(patch: Patch) -> None:
