@@ -195,7 +195,7 @@ _SIZES = {
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
     "pause of the live view, s": "logbook_agent.report.live.live_runs._PACE_S",
     "pages of a list of GitHub's": "logbook_agent.issue.answers.MOST_PAGES",
-    "silence while GitHub does not answer, s": "logbook_agent.issue.github.SAY_EVERY_S",
+    "silence while GitHub does not answer, s": "logbook_agent.issue.pace.SAY_EVERY_S",
     "wait for gh, s": "logbook_agent.issue.token._GH_TIMEOUT_S",
     "entries of an update": "logbook_agent.issue.plan.UPDATE_ENTRIES",
     "pause between views of a series, s": "logbook_agent.campaign.series._REFRESH_S",

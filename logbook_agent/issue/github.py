@@ -12,10 +12,8 @@ RemoteError that names the trouble. This module and `answers.py` load PyGithub; 
 from __future__ import annotations
 
 import re
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -30,10 +28,9 @@ from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.pace import Pace, Stale
 from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.errors import Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
+from logbook_agent.text.fit import size
 
 PER_PAGE = 100
-# No wait is silent for five seconds.
-SAY_EVERY_S = 4.5
 # Reads are asked three times at most; between the second and the third passes this time, twice.
 READ_BACKOFF_S = 0.5
 TIMEOUT_S = 30
@@ -212,10 +209,8 @@ class GitHub:
 
     def delete_comment(self, comment_id: int) -> None:
         """One that is gone already is no error."""
-        try:
+        with suppress(IssueMissing):
             self._write("delete", f"comment {comment_id} in {self._slug}", self._at(comment_id).delete)
-        except IssueMissing:
-            return
 
     def create_tag(self, name: str, commit: str, message: str) -> None:
         """An annotated tag: the object and its ref."""
@@ -263,7 +258,7 @@ class GitHub:
 
     def _ask(self, call: Request, do: Callable[[], T]) -> T:
         """What `do` answers; raises what an answer that is no success means."""
-        with self._patience(call):
+        with self.pace.patience(f"{self._host} to {call.doing}", TIMEOUT_S):
             outcome = self._outcome(call, do)
         # Raised here and not where an exception of the library is at hand: that one knows the token.
         if isinstance(outcome, RemoteError | Stale):
@@ -293,24 +288,6 @@ class GitHub:
                 return call.unanswered("it redirects to another host, and a token goes only to its own")
             return call.unanswered("its answer cannot be read: is this the address of the API?")
 
-    @contextmanager
-    def _patience(self, call: Request) -> Iterator[None]:
-        """Says what is being waited for, from time to time, while it lasts."""
-        done, began = threading.Event(), time.monotonic()
-
-        def speak() -> None:
-            while not done.wait(SAY_EVERY_S):
-                so_far = f"{time.monotonic() - began:.0f} s so far, at most {TIMEOUT_S:g} s for each answer"
-                self.pace.say(f"waiting for {self._host} to {call.doing}: {so_far}")
-
-        speaker = threading.Thread(target=speak, daemon=True)
-        speaker.start()
-        try:
-            yield
-        finally:
-            done.set()
-            speaker.join()
-
 
 class _NotStored(Exception):
     """The host holds something else than what it was sent."""
@@ -319,6 +296,5 @@ class _NotStored(Exception):
 def _stored(sent: str, found: H) -> H:
     """What the host holds, if that is what was sent: too long a text is said to be answered with the old one."""
     if normalised(sent) != normalised(found.body):
-        here, there = (len(text.encode("utf-8", "replace")) for text in (sent, found.body))
-        raise _NotStored(f"{here} bytes were sent, but {there} different bytes are stored")
+        raise _NotStored(f"{size(sent)} bytes were sent, but {size(found.body)} different bytes are stored")
     return found

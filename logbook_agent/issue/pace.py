@@ -9,9 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 import shlex
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -31,6 +33,8 @@ MOST_LOST = 3
 _FIRST_BACK_OFF_S = 60.0
 _LONGEST_BACK_OFF_S = 30 * 86_400.0
 _SILENT_S = 5.0
+# While an answer does not come.
+SAY_EVERY_S = 4.5
 
 
 class Stale(Exception):
@@ -130,6 +134,24 @@ class Pace:
         if error.wait_s is not None:
             wait_s = max(min(doubled, _FIRST_BACK_OFF_S), error.wait_s)
         self._wait(min(wait_s, _LONGEST_BACK_OFF_S), error.message, RateLimited)
+
+    @contextmanager
+    def patience(self, what: str, timeout_s: float) -> Iterator[None]:
+        """Says what is being waited for, from time to time, while it lasts."""
+        done, began = threading.Event(), time.monotonic()
+
+        def speak() -> None:
+            while not done.wait(SAY_EVERY_S):
+                so_far = f"{time.monotonic() - began:.0f} s so far, at most {timeout_s:g} s for each answer"
+                self.say(f"waiting for {what}: {so_far}")
+
+        speaker = threading.Thread(target=speak, daemon=True)
+        speaker.start()
+        try:
+            yield
+        finally:
+            done.set()
+            speaker.join()
 
     def _wait_unsure(self, lost: int, error: RemoteError) -> None:
         """Waits before reading again after an answer that was lost: 1, 2, 4 s. Raises the error after more of them."""
