@@ -136,7 +136,7 @@ RULES = (
     Rule("password", rf"(?:sshpass|(?:docker|podman|helm|az)\s(?:{_SHORT}\s)??login)\s(?:{_SHORT}\s)??-p\s*{_TEXT}", ("sshpass", "login")),
     Rule("api-key", r"wandb\slogin\s{1,4}(?:--\S{1,64}\s{1,4}){0,4}([A-Za-z0-9_-]{32,})", ("login",)),
     # The value before its name: `"X" == db_password`.
-    Rule("secret", r"""["'`](?=[^"'`]{0,100}[0-9])([^\\"'`\s]{8,500})\\{0,7}["'`]\s{0,40}[!=]={1,2}\s{0,40}[\w.-]{0,64}(?i:passw|passphrase|secret|token|api_?key|credential)""", ("==", "!=")),
+    Rule("secret", r"""["'`](?=[^"'`]{0,100}[0-9])([^\\"'`\s]{8,500})\\{0,7}["'`]\s{0,40}[!=]={1,2}\s{0,40}[\w.-]{0,64}(?i:passw|passphrase|secret|token|(?:api|access|private)[_-]?key|credential|pwd|jwt|_pat\b)""", ("==", "!=")),
     # A secret that a sentence names: `password is: X`.
     Rule("password", r"""(?i)\b(?:password|passwd|passphrase|secret|api[\s_-]?key|access[\s_-]?key)s?\s{1,4}(?:is|was|set\sto|changed\sto)(?:\s{0,4}:\s{0,4}|\s{1,4})["'`]?([^\s"'`]*[0-9!@#$%^&*+=][^\s"'`]*[^\s"'`.,;:)])""", ("password is", "password was", "password set", "password changed", "passphrase is", "passphrase was", "secret is", "secret was", "key is", "key was", "key set")),
     Rule("api-key", r"""(?i)\b(?:api|secret|private|client|access|service)(?:\saccess)?\s(?:key|token|secret|password)["'*_`]{0,3}\s{0,4}[:=]\s{0,4}["'*_`]{0,3}([A-Za-z0-9](?=[^\s"'`,;]{0,64}[0-9])[^\s"'`,;]{5,})""", ("api key", "api token", "api secret", "api password", "secret key", "secret token", "access key", "access token", "private key", "client secret", "service key", "service token")),

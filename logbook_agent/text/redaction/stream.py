@@ -41,7 +41,9 @@ class StreamRedactor:
         while len(self._pending) - line > self._limit + _HOLD_BYTES:
             yield self._taken(line + self._cut(line))
             line = 0
-        self._pending += data[end:] if end >= 0 else b""
+        if end < 0:
+            return
+        self._pending += data[end:]
         lines = bytes(self._pending[: self._pending.rfind(b"\n") + 1]).decode("utf-8", "surrogateescape")
         waits = self._redactor.unfinished(lines[:-1])
         whole = lines.rfind("\n", 0, waits + 1) + 1 if len(lines) - waits <= self._limit else len(lines)
@@ -49,14 +51,18 @@ class StreamRedactor:
             yield self._taken(len(lines[:whole].encode("utf-8", "surrogateescape")))
 
     def flush_idle(self) -> bytes:
-        """The words of an incomplete line that are ordinary, when nothing has come for a while."""
-        data = bytes(self._pending)
+        """The words of an incomplete line that are ordinary, when nothing has come for a while; where only values are
+        looked for, all of it up to where one may have begun."""
+        data, needles = bytes(self._pending), self._redactor.needles
+        if self._redactor.by_value:
+            begun = (n for needle in needles for n in range(len(needle)) if data.endswith(needle[:n]))
+            return self._taken(len(data) - max(begun, default=0))
         quote = min((at for at in map(data.find, _QUOTES) if at >= 0), default=len(data))
         cut = max(data.rfind(blank, 0, quote) for blank in _BLANKS) + 1
         if cut <= self._shown or b"\n" in data or self._redactor.may_hold(data.decode("latin-1")):
             return b""
         # A known secret of several words may have begun.
-        if any(needle.partition(b" ")[0] in data for needle in self._redactor.needles if b" " in needle):
+        if any(needle.partition(b" ")[0] in data for needle in needles if b" " in needle):
             return b""
         shown, self._shown = self._shown, cut
         return data[shown:cut]
