@@ -156,8 +156,8 @@ class GitHub:
         return self._write("open an issue in", self._about, create)
 
     def edit_body(self, number: int, change: Callable[[str], str]) -> Issue:
-        """The issue with its body changed. The body is read right before it is written, so that nothing that people
-        wrote meanwhile is lost."""
+        """The issue with its body changed. The body is read right before it is written: what people write is lost
+        only between these two requests."""
 
         def edit() -> Issue:
             body = change(self._issue(number).body)
@@ -194,10 +194,7 @@ class GitHub:
         """
 
         def edit() -> Comment:
-            there = self._at(comment_id)
-            if normalised(comment_of(there).body) != normalised(old):
-                cause = "somebody else edited it"
-                raise Stale(Unreachable(f"comment {comment_id} was edited while it was synced", cause=cause))
+            there = self._unchanged(comment_id, old)
             there.edit(new)
             return _stored(new, comment_of(there))
 
@@ -207,10 +204,11 @@ class GitHub:
             error.hint = f"check that the token may edit this comment, then: {self.pace.again}"
             raise Stale(error) from None
 
-    def delete_comment(self, comment_id: int) -> None:
-        """One that is gone already is no error."""
+    def delete_comment(self, comment_id: int, *, old: str) -> None:
+        """One that is gone already is no error. Raises Stale when it is not `old` any more."""
         with suppress(IssueMissing):
-            self._write("delete", f"comment {comment_id} in {self._slug}", self._at(comment_id).delete)
+            about = f"comment {comment_id} in {self._slug}"
+            self._write("delete", about, lambda: self._unchanged(comment_id, old).delete())
 
     def create_tag(self, name: str, commit: str, message: str) -> None:
         """An annotated tag: the object and its ref."""
@@ -229,6 +227,14 @@ class GitHub:
     def _at(self, comment_id: int) -> IssueComment:
         # (The address of a comment does not name its issue.)
         return self._repository.get_issue(0).get_comment(comment_id)
+
+    def _unchanged(self, comment_id: int, old: str) -> IssueComment:
+        """The comment as it is now. Raises Stale when it is not `old` any more."""
+        there = self._at(comment_id)
+        if normalised(comment_of(there).body) != normalised(old):
+            cause = "somebody else edited it"
+            raise Stale(Unreachable(f"comment {comment_id} was edited while it was synced", cause=cause))
+        return there
 
     def _issue(self, number: int) -> Issue:
         return self._same_place(issue_of(self._repository.get_issue(number)), number)

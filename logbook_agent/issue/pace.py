@@ -92,8 +92,8 @@ class Pace:
                 self.back_off(error)
 
     def safely(self, call: Callable[[], T]) -> T:
-        """The result of a call that reads before it writes, from its start after each lost answer; three of them in a
-        row end it."""
+        """The result of a call that reads before it writes, from its start after each lost answer, and after one
+        that tells of a text that somebody else changed; the fourth lost answer in a row ends it."""
         while True:
             try:
                 result = call()
@@ -111,7 +111,7 @@ class Pace:
                 return result
 
     def before_write(self) -> None:
-        """Returns when a write may be sent, and counts it. Raises RateLimited when that is too far off."""
+        """Wait until a write may be sent, and count it. Raises RateLimited when that is too far off."""
         now = self.clock()
         spaced = max(now, self._writes[-1] + self.pause_s) if self._writes else now
         allowed, cause = spaced, "writes are sent apart"
@@ -123,8 +123,8 @@ class Pace:
         self._writes.append(self.clock())
 
     def back_off(self, error: RateLimited) -> None:
-        """Waits as long as the server asked, else a minute, and twice as long after each further refusal; also one that
-        asks for no time at all is asked less and less often.
+        """Waits as long as the server asked, else a minute, and twice as long after each further refusal; so a server
+        that asks for no time at all is asked ever less often.
 
         Raises RateLimited when all waits together would become too long.
         """

@@ -210,7 +210,7 @@ class _Planning:
         number, of = one.comment.id, older.comment.id
         if one.marked.intact:
             what = f"delete comment {number}, a duplicate of {of}"
-            self.deletions.append(Write(kind="delete", what=what, comment=number))
+            self.deletions.append(Write(kind="delete", what=what, old=one.comment.body, comment=number))
         else:
             self.warnings.append(
                 f"{one.comment.url} repeats what comment {of} says, and was edited by hand: left alone"

@@ -1,13 +1,14 @@
 """The sync of a logbook, from the request to the last write.
 
-    lock the clone -> read the issue, or open it -> plan (`plan.py`) -> write one by one -> read and plan again
+    lock the working tree -> read the issue, or open it -> plan (`plan.py`) -> write one by one -> read and plan again
 
 Nothing is kept between two syncs: what was told is read from the markers in the issue. So
 
-- an answer that is lost is never followed by the same write. The issue is read again, after 1, 2, 4 s, and what was
+- a write whose answer is lost is never sent again blindly. The issue is read again, after 1, 2, 4 s, and what was
   applied is in no plan any more. The fourth loss in a row ends the sync. Killed anywhere, the next one completes it;
-- two clones may post the same: then the older comment stays, and the next sync of either deletes the other one;
-- what a person edits in a comment stays: it no longer fits its marker. It is read once more right before it is written;
+- two clones may post the same: then the older comment stays, and the first sync that sees both deletes the other one;
+- what a person edits in a comment stays: it no longer fits its marker. It is read once more right before it is written or
+  deleted;
 - a limit of the host is waited for (`pace.py`), as long as `--max-wait` allows; what was not sent is in the next plan.
 """
 
@@ -134,7 +135,7 @@ def _result(book: Book, writes: Sequence[Write], texts: BookTexts) -> SyncResult
 
 @contextlib.contextmanager
 def _only_one(book: Book, pace: Pace) -> Iterator[None]:
-    """One sync of a clone at a time. Raises SyncRunning."""
+    """One sync of a working tree at a time. Raises SyncRunning."""
     with contextlib.ExitStack() as held:
         try:
             book.files.make(book.open_folder)
@@ -227,7 +228,7 @@ class Sync:
             elif write.kind == "edit":
                 self._known[number] = remote.edit_comment(number, old=write.old, new=write.text)
             elif write.kind == "delete":
-                remote.delete_comment(number)
+                remote.delete_comment(number, old=write.old)
                 self._known[number] = None
             elif write.kind == "close":
                 remote.close_issue(self.number)

@@ -173,7 +173,7 @@ def place(remote: GitHub, number: int, name: str, text: str, run: str) -> tuple[
         else:
             remote.edit_comment(first.id, old=first.body, new=body)
         for comment, _ in others:
-            remote.delete_comment(comment.id)
+            remote.delete_comment(comment.id, old=comment.body)
         return written, first.url
 
     return remote.pace.safely(placed)

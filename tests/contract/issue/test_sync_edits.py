@@ -92,6 +92,20 @@ def test_what_a_person_writes_in_a_comment_during_a_sync_stays(changed: Bench) -
     assert "MOE-000" in warning
 
 
+def test_a_duplicate_that_a_person_edits_during_a_sync_stays(told: Bench) -> None:
+    [first] = told.comments
+    told.github.comment_as("ada", told.repo, told.number, first["body"])
+    again = told.comments[1]
+
+    def edit(_: Request) -> None:
+        told.github.edit_comment_as("bob", told.repo, again["id"], first["body"] + PEOPLE)
+
+    # After it was read for the plan.
+    told.github.rules.add("GET", r"/issues/\d+/comments", faults.also(edit), times=1)
+    told.sync()
+    assert [c["body"] for c in told.comments] == [first["body"], first["body"] + PEOPLE]
+
+
 def test_no_text_of_the_issue_is_obeyed_by_a_terminal(told: Bench) -> None:
     planted = "Hidden \x1b[2J\x1b]0;owned\x07 \x9b31m"
     comment = told.comments[0]

@@ -136,5 +136,11 @@ class Client:
 
         return self.pace.writing(write)
 
-    def delete_comment(self, comment_id: int) -> None:
-        self._write(lambda: self.server.comments.pop(comment_id, None))
+    def delete_comment(self, comment_id: int, *, old: str) -> None:
+        def write() -> Comment | None:
+            there = self._read(lambda: self.server.comments.get(comment_id))
+            if there is not None and normalised(there.body) != normalised(old):
+                raise Stale(Unreachable("it was edited"))
+            return self._sent(lambda: self.server.comments.pop(comment_id, None))
+
+        self.pace.writing(write)
