@@ -61,8 +61,8 @@ class FarState:
 
 
 class Remote(Executor):
-    """Starts workers on the machine that `shell` leads to. A scheduler has four methods of its own: `launch`, `judged`,
-    `end` and, where it does not share a disk with its nodes, `states`."""
+    """Starts workers on the machine that `shell` leads to. A scheduler has methods of its own: `launch`, `judged`,
+    `end`, where it does not share a disk with its nodes `states`, and where a submission can be lost `has_arrived`."""
 
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
     hands_over = True

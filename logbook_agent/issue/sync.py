@@ -7,8 +7,8 @@ Nothing is kept between two syncs: what was told is read from the markers in the
 - a write whose answer is lost is never sent again blindly. The issue is read again, after 1, 2, 4 s, and what was
   applied is in no plan any more. The fourth loss in a row ends the sync. Killed anywhere, the next one completes it;
 - two clones may post the same: then the older comment stays, and the first sync that sees both deletes the other one;
-- what a person edits in a comment stays: it no longer fits its marker. It is read once more right before it is written or
-  deleted;
+- what a person edits in a comment stays: it no longer fits its marker. It is read once more right before it is
+  written or deleted;
 - a limit of the host is waited for (`pace.py`), as long as `--max-wait` allows; what was not sent is in the next plan.
 """
 

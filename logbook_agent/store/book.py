@@ -38,8 +38,8 @@ class Book(BookSpools):
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
     Every write passes the redactor that `redactor` returns at that moment. Reads return what the files hold; those of
-    `outgoing` hold no secrets. Errors never do. `places`: the user's folders for the root; without a cache no index is
-    kept, without state no worker can be started.
+    `outgoing` hold no secrets. Errors never do. `places`: the user's folders for the root; without a cache nothing
+    computed is kept, without state no worker can be started.
     """
 
     _header: Header | None = None

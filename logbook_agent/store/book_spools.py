@@ -114,7 +114,7 @@ class BookSpools(BookRuns):
         return Spool(files=self.files.below(folder), redactor=self._redactor)
 
     def series_names(self) -> list[str]:
-        """The entries that such a series was started for, and what it left is still there."""
+        """The entries of such series whose files are still there."""
         names = self.files.names(self.open_folder)
         return [self.names.id_of(name.removesuffix(SERIES)) for name in names if name.endswith(SERIES)]
 

@@ -1,8 +1,9 @@
 """A disposable cache in the user's folder: `(place, key) -> stamp, value`, a file for each place. It keeps what `list`
-and `status` say of each entry, and its block of the view, as long as that follows from the same data, for which the
-stamp stands.
+and `status` say of each entry and its block of the view, each with the stamp of the data that it follows from; and
+when an executor that did not answer is asked again.
 
-Deleting or damaging it costs time alone, and nothing here raises for it. What other code made is not read.
+Deleting or damaging it costs time alone, and nothing here raises for it. What another version of
+this package made is not read.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Cache:
         return {}
 
     def keep(self, place: str, values: Mapping[str, tuple[str, str]]) -> None:
-        """Keep these values for a place, and no others. When that cannot be done, the next reader will do it; so will
-        one whose values another process replaces at the same time."""
+        """Keep these values for a place, and no others. Where that fails, or another process
+        replaces them at the same time, the next reader makes them again."""
         if self.folder is None:
             return
         text = json.dumps([code_key(), [[key, *value] for key, value in values.items()]], ensure_ascii=False)

@@ -56,7 +56,7 @@ class EntryNames:
 
     @property
     def ids(self) -> list[str]:
-        """The ID of each entry, in no order."""
+        """The IDs of all entries; those of one number stand together."""
         return [name for bare, twins in self._twins.items() for name in ([bare] if len(twins) == 1 else twins)]
 
     def id_of(self, name: str) -> str:

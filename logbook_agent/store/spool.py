@@ -97,8 +97,8 @@ class SeriesEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenValue:
-    """A secret of so many characters that was handed over, what it is `shown` as, and its digest, salted with the name
-    of the spool. `is_word`: no blank is in it."""
+    """A secret that was handed over: its length in characters, what it is `shown` as, and its digest, salted with the
+    name of the spool. `is_word`: no blank is in it."""
 
     shown: str
     chars: int

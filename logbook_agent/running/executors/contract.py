@@ -1,5 +1,5 @@
-"""What an executor does: start a worker at most once, bring what is new of it into its spool, stop it, and bring all
-that it left.
+"""What an executor does: start a worker at most once, tell in its spool here how far it is, stop it, and bring all
+that it left. For another machine, `cluster/README.md` says what a new one is made of.
 
 Every executor passes the tests of `tests/contract/running/executors/test_executors_contract.py`.
 """
@@ -102,8 +102,8 @@ def for_each(do: Callable[[T], None], items: Sequence[T]) -> None:
 
 
 class Executor(abc.ABC):
-    """One way to start workers. A run is named by its spool, a folder on the client's machine; how far it is stands
-    there (`Spool.stage`), and so does its log.
+    """One way to start workers. A run is named by its spool, a folder on the client's machine; its log
+    stands there, and how far it is (`Spool.stage`): by its lock here, else by the `Sent` and `Seen` that it writes.
 
     `pace_s`: the shortest pause between two looks at a run. `place`: where workers run, as far as that is known before
     they start; None: on this machine. `devices`: the devices of its machine that runs wait for; empty: those that the

@@ -107,7 +107,6 @@ class Attempts:
         """The record of a run that the executor refused."""
         said = f"never started: {error.said}"
         said += f"; next: {error.hint}" if error.hint else ""
-        # Its entry may have got another number while it waited.
         run = self._book.reread(run)
         run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(said)))
         run = self._book.write_run(run)

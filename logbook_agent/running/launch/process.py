@@ -34,7 +34,7 @@ _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 class Job:
     """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. It is
     ended after `timeout_s`, or `stall_s` without output. `keeps` are descriptors that it inherits, `mark` what its
-    processes are known by (`family.py`)."""
+    processes are known by (`signals.py`)."""
 
     argv: tuple[str, ...]
     shell: bool = False
