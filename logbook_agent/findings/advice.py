@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.cases import typed_env
+from logbook_agent.findings.cases import executed
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import needed
 from logbook_agent.findings.protocol import Records
@@ -118,10 +118,9 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
     last = next((s.run for s in reversed(record.runs) if s.run.argv), None)
     if last is None:
         return f"logbook run --id {entry.id} -- COMMAND"
-    command = command_line(last.argv, typed_env(last))
     repeat, label = f"--repeat {times}" if times > 1 else "", f"--label {shlex.quote(last.label)}" if last.label else ""
     options = (repeat, label, "--shell" if last.shell else "", f"--cwd {shlex.quote(cwd)}" if cwd != "." else "")
-    return _line(f"logbook run --id {entry.id}", *options, "--", command)
+    return _line(f"logbook run --id {entry.id}", *options, "--", executed(last, is_quoted=True))
 
 
 def _retry(records: Records, answer: Answer, side: str) -> Continuation:

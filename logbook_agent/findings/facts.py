@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from logbook_agent.findings.cases import code_names, short, typed_env
+from logbook_agent.findings.cases import code_names, executed, short
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Invocation
 from logbook_agent.model.entry import Entry, PlannedCommand
@@ -24,11 +24,6 @@ SHOWN_COMMANDS = 100
 _SHOWN_KINDS = 50
 _SHOWN_NUMBERS = 50
 _SHOWN_FILES = 5
-
-
-def executed(run: Run) -> str:
-    """The command of a run as one types it, with the variables it set in front."""
-    return command_line(run.argv, typed_env(run), shell=run.shell)
 
 
 class Executed(NamedTuple):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
+
+CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s:]+/\d+/\w+")
+"""The place of a working tree that was made for a while."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

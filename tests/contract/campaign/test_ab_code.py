@@ -399,6 +399,22 @@ def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git,
 
 
 @pytest.mark.slow
+def test_no_text_has_the_paths_of_checkouts(ready: Cli, folder: Path) -> None:
+    (folder / "speed.txt").write_text("no number")
+    words = ("--setup", "test -e bench.py", "--", "python3", str(folder / "bench.py"))
+    failed = ready("ab", "--code", "main", "WORK", *words)
+    assert failed.code == 1
+    view = (folder / "logbooks/speed.md").read_text()
+    shown = [ready(*typed.split()).out for typed in ("show SPEED-000", "status", "sync --create --dry-run")]
+    for text in (failed.out, view, *shown):
+        assert "checkouts-" not in text
+        assert "PATH=" not in text
+    assert "  - setup: base:\n    - `test -e bench.py`\n" in view
+    assert "  - `python3 ./bench.py` (×" in view
+    assert 'File "./bench.py", line' in view
+
+
+@pytest.mark.slow
 def test_the_hint_after_a_failure_keeps_what_was_typed(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "speed.txt").write_text("no number")
     words = ("--pairs", "8", "--title", "A first idea")
