@@ -217,6 +217,11 @@ def ab_afresh(entry_id: str, pairs: int | None = None, *, new: bool = True) -> s
     return _line("logbook ab", "--new" if new else "", f"--like {entry_id}", more)
 
 
+def ab_codes(codes: Sequence[str], like: str, *more: str) -> str:
+    """What to type to compare two codes by the command of a run, or as an entry asks it."""
+    return _line(f"logbook ab --code {shlex.join(codes)} --like {like}", *more)
+
+
 def other_evaluator(entry_id: str, stated: Comparison) -> str:
     """What to type to compare the two codes of an entry the other way round, measured with the files of the side; empty
     where it has the files of the base, or is in no commit."""
@@ -224,7 +229,7 @@ def other_evaluator(entry_id: str, stated: Comparison) -> str:
     is_other = len(question.sides) == 1 and "@" in question.sides[0] and any(one.differed for one in stated.evaluator)
     if not is_other or not _has_command(stated):
         return ""
-    return f"logbook ab --code {' '.join(map(code_typed, (question.sides[0], question.base)))} --like {entry_id}"
+    return ab_codes([*map(code_typed, (question.sides[0], question.base))], entry_id)
 
 
 _ENV, _REDACTED = "env:", "[redacted:"
