@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -171,7 +170,8 @@ def typed_env(run: Run) -> dict[str, str]:
 def executed(run: Run, *, is_quoted: bool = False) -> str:
     """The command of a run as one types it, with the variables it set in front; paths in a checkout that is gone begin
     at the folder of the command. `is_quoted`: a script of the shell is one word."""
-    top = os.path.relpath(".", run.cwd or ".")
+    folders = [name for name in (run.cwd or ".").split("/") if name != "."]
+    top = "/".join([".."] * len(folders)) or "."
     return CHECKOUT.sub(lambda _: top, command_line(run.argv, typed_env(run), shell=run.shell and not is_quoted))
 
 
