@@ -14,8 +14,10 @@ from logbook_agent.campaign.ab_request import (
     stated_command,
     with_question,
 )
+from logbook_agent.campaign.checkouts import COMMIT_CHARS
 from logbook_agent.campaign.run_request import invocation_of, run_named
 from logbook_agent.entries.judging import with_gates
+from logbook_agent.findings.advice import ab_codes
 from logbook_agent.model.comparison import (
     CASE_AXIS,
     CODE_AXIS,
@@ -25,6 +27,7 @@ from logbook_agent.model.comparison import (
     Question,
     code_hash,
     code_name,
+    code_typed,
 )
 from logbook_agent.model.entry import HYPOTHESIS, Entry
 from logbook_agent.model.errors import exclusive
@@ -32,8 +35,11 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.running.order import Display
+from logbook_agent.running.provenance.git import is_same_code
+from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.repository import repository_of
+from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.shell_words import command_line
 
@@ -50,8 +56,9 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
     if stated is not None and stated.run is not None and not number:
         run = stated_command(entry, stated.run)
         if _is_of(request, stated.question):
-            if left:
-                display.progress(f"as in {entry.id}: {left}")
+            said = [_moved_on(workspace, entry, stated.question, run)] if not (request.axis or request.codes) else []
+            for line in filter(None, [*said, left and f"as in {entry.id}: {left}"]):
+                display.progress(line)
             judged = with_gates(entry, request.gates, request.free)
             asked = _as_asked(workspace, request, entry, stated, run)
             return dataclasses.replace(asked, gates=judged.gates, free=judged.free)
@@ -81,6 +88,27 @@ def _is_of(request: AbRequest, question: Question) -> bool:
 
 def _is_named(code: str, label: str) -> bool:
     return code == code_name(label) or ("@" in label and code.startswith(code_hash(label)))
+
+
+def _moved_on(workspace: Workspace, entry: Entry, question: Question, run: Invocation) -> str:
+    """That the names of the codes that an entry compares name other commits now, and what compares these; empty where
+    none does."""
+    if question.axis != CODE_AXIS:
+        return ""
+    checkout = checkout_of(workspace.cwd / folder_of(run.cwd, workspace), workspace.environ)
+    now = {value: checkout.commit_of(code_name(value)) or "" for value in question.values if "@" in value}
+    moved = {value: commit for value, commit in now.items() if commit and not commit.startswith(code_hash(value))}
+    if not moved:
+        return ""
+    names, then = " and ".join(map(code_name, moved)), " and ".join(map(code_hash, moved))
+    text = f"{names} {'has' if len(moved) == 1 else 'have'} moved on; this compares {then}, as before"
+    repository, rules = repository_of(checkout.top), workspace.config.code
+    commits = [commit or code_hash(value) for value, commit in now.items()]  # without that of the working tree
+    if repository is None or is_same_code(repository, workspace.root, rules, workspace.environ, *commits):
+        return text
+    codes = [code_name(value) if now.get(value) else code_typed(value) for value in question.values]
+    newer = " and ".join(commit[:COMMIT_CHARS] for commit in moved.values())
+    return f"{text}; for {newer}: {ab_codes(codes, entry.id)}"
 
 
 def _own_options(header: Header, entry: Entry, request: AbRequest) -> str:

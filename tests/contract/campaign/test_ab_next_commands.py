@@ -171,6 +171,29 @@ def test_a_branch_that_moved_on_since_is_named(ready: Cli, git: Git, folder: Pat
     typed = next(line for line in again.err.splitlines() if "moved on" in line).partition("logbook ")[2].split()
     newer = added(ready(*typed, *ask), 1)
     assert (newer["id"], newer["values"][1]) == ("MOE-001", f"idea@{now}")
+    assert "Asked of other code in MOE-000." in ready("show", "MOE-001").out
+    # Both names are said in one line; where they are one code by now, no command compares them.
+    main = git("rev-parse", "--short=9", "main")
+    git("branch", "-f", "main", "idea")
+    both = ready("ab", "--like", "MOE-000", *ask).err
+    assert f"main and idea have moved on; this compares {main} and {then}, as before\n" in both
+
+
+def test_changes_that_were_committed_are_not_compared_with_themselves(ready: Cli, git: Git, folder: Path) -> None:
+    git("branch", "-M", "main")
+    (folder / "lib.sh").write_text("speed=110\n")
+    then = git("rev-parse", "--short=9", "HEAD")
+    ask = ("--max-pairs", "1", "--json")
+    added(ready("ab", "--code", "main", "WORK", *ask, "--", "sh", "bench.sh"), 1)
+    assert ready("keep", "MOE-000").code == 0
+    (folder / "lib.sh").write_text("speed=120\n")
+    commit(git, "Faster still")
+    # What HEAD has is not what was measured: that is compared with what was before.
+    hint = ready("keep", "MOE-000", "--json").error["hint"]
+    assert hint.endswith(": logbook ab --like MOE-000")
+    again = ready("ab", "--like", "MOE-000", *ask)
+    assert f"main has moved on; this compares {then}, as before\n" in again.err
+    assert added(again, 1)["id"] == "MOE-002"
 
 
 def test_a_program_that_the_setup_builds(ready: Cli, git: Git, folder: Path) -> None:
