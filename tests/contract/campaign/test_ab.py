@@ -406,6 +406,17 @@ def test_a_second_sitting_says_what_it_is_and_what_it_showed(settled: Cli) -> No
     assert second.out.splitlines()[0] == ("MOE-000: 20 pairs; stopped: settled; replicated (settled in two sittings)")
 
 
+@pytest.mark.slow
+def test_a_second_sitting_that_settles_nothing_says_so(settled: Cli) -> None:
+    second = settled("ab", "--id", "MOE-000", "--max-pairs", "2")
+    said, command = second.out.splitlines()[0].rsplit(": ", 1)
+    assert said == (
+        "MOE-000: 12 pairs; stopped: 2 pairs made; not replicated: no later sitting settles it alone; more pairs may"
+    )
+    more = settled(*command.split()[1:])
+    assert more.out.splitlines()[0].endswith("; stopped: settled; replicated (settled in two sittings)")
+
+
 def test_a_comparison_without_a_pair_says_how_its_run_failed(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("echo 'no such kernel' >&2; exit 3\n")
     assert ready(*AB, *COMMAND).code != 0

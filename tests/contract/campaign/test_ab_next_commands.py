@@ -215,6 +215,19 @@ def test_a_program_that_the_setup_builds(ready: Cli, git: Git, folder: Path) -> 
     assert "command not found: ./prog" in ready("next", "--json").data["steps"][-1]["why"]
 
 
+def test_a_commit_that_needs_a_build_is_asked_again_with_a_setup(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "make.sh").write_text("touch made\n")
+    (folder / "bench.sh").write_text(f"[ -f made ] || exit 1\n{BENCH}")
+    commit(git, "Built")
+    words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
+    failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
+    [typed] = re.findall("if a build makes what it needs: (logbook ab .*)", failed.out)
+    build = "test ! -e make.sh || sh make.sh"
+    made = added(type_in(ready, typed.replace("COMMAND THAT MAKES IT", build), "--json"), 1)
+    assert made["id"] == "MOE-001"
+    assert "COMMAND THAT" not in ready("ab", "--id", "MOE-001", "--max-pairs", "1").out
+
+
 def test_a_setup_that_does_not_do_is_not_kept_and_two_builds_are_said(ready: Cli, git: Git, folder: Path) -> None:
     (folder / ".gitignore").write_text("built\n")
     (folder / "bench.sh").write_text(f"[ -f built ] || exit 1\n{BENCH}")
