@@ -215,6 +215,19 @@ def test_a_program_that_the_setup_builds(ready: Cli, git: Git, folder: Path) -> 
     assert "command not found: ./prog" in ready("next", "--json").data["steps"][-1]["why"]
 
 
+def test_a_command_without_the_flag_of_an_axis_is_printed_whole_with_it(
+    ready: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = ("--max-pairs", "1", "--json")
+    added(ready("ab", "--axis", "env:X=1,2", *ask, "--", "sh", "bench.sh"), 1)
+    (folder / "sub").mkdir()
+    monkeypatch.chdir(folder / "sub")
+    hint = ready("ab", "--axis", "mode=base,new", "--like", "MOE-000", *ask).error["hint"]
+    assert hint.endswith(": logbook ab --axis mode=base,new --cwd .. -- sh bench.sh --mode '{axis}'")
+    made = type_in(ready, hint.rpartition(": ")[2].replace(" -- ", " --max-pairs 1 --json -- "))
+    assert added(made, 1)["id"] == "MOE-001"
+
+
 def test_a_commit_that_needs_a_build_is_asked_again_with_a_setup(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "make.sh").write_text("touch made\n")
     (folder / "bench.sh").write_text(f"[ -f made ] || exit 1\n{BENCH}")
