@@ -178,6 +178,11 @@ def show(entry_id: str) -> str:
     return f"logbook show {entry_id}"
 
 
+def keep(entry_id: str) -> str:
+    """What to type to record that the code of an entry is kept."""
+    return f"logbook keep {entry_id}"
+
+
 def sweep_more(entry_id: str, *options: str) -> str:
     """What to type to go on with a sweep."""
     return _line(f"logbook sweep --id {entry_id}", *options)
