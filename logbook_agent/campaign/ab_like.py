@@ -41,7 +41,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.commands.axis_words import with_place
-from logbook_agent.text.shell_words import command_line
+from logbook_agent.text.shell_words import assignments, command_line
 
 
 def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Display) -> AbRequest:
@@ -62,15 +62,15 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
             judged = with_gates(entry, request.gates, request.free)
             asked = _as_asked(workspace, request, entry, stated, run)
             return dataclasses.replace(asked, gates=judged.gates, free=judged.free)
-        run, side = _of_base(request, stated.question, run), stated.question.base
+        run, at = _of_base(request, stated.question, run), {stated.question.axis: stated.question.base}
     else:
         check_sides(request)
         number = str(book.run_named(entry.id, number)) if number else ""
         found = run_named(book.record(entry.id), number)
         run = stated_command(entry, _with_place(request, found))
-        side = found.part.side if found.part is not None else ""
-    if stated is not None and stated.question.axis not in (CODE_AXIS, CASE_AXIS, request.axis and request.axis.name):
-        display.progress(f"{reference} was run with {stated.question.axis}={side}, and so are both sides here")
+        at = {stated.question.axis: found.part.side} if stated is not None and found.part is not None else {}
+    if at and not at.keys() & {CODE_AXIS, CASE_AXIS, request.axis and request.axis.name}:
+        display.progress(f"{reference} was run with {assignments(at)}, and so are both sides here")
     if left:
         display.progress(f"{reference} stands for its command alone here, without {left} of {entry.id}")
     return as_stated(workspace, request, run, reference)
