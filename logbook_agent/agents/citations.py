@@ -26,8 +26,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
-# Signs of Markdown, which as entities are text: a unit is what a command printed.
-_SIGNS = {ord(sign): f"&#{ord(sign)};" for sign in "[]`*_~\\!:"}
+# Signs of Markdown, which as entities are text: a unit is what a command printed. A colon is one within a word.
+_SIGNS = re.compile(r"[][`*_~\\!]|:(?!\s)")
 FORMS = "forms: [[ID METRIC]], [[ID METRIC@VALUE]], [[ID vs ID METRIC]], [[ID vs base METRIC]]"
 
 
@@ -117,7 +117,8 @@ def places(text: str) -> Iterator[CitedPlace]:
 
 def form(citation: str, number: str) -> str:
     """A citation with its number, as it stands in a file."""
-    return f'<abbr title="[[{html.escape(citation)}]]">{html.escape(number, quote=False).translate(_SIGNS)}</abbr>'
+    text = _SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(number, quote=False))
+    return f'<abbr title="[[{html.escape(citation)}]]">{text}</abbr>'
 
 
 def replaced(text: str, by: Callable[[CitedPlace], str | None]) -> str:

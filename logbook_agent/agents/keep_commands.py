@@ -63,7 +63,8 @@ def _text(decided: Decided) -> str:
     if decided.closes:
         lines.append(f"closes its next action: {decided.closes}")
     if entry.commit:
-        lines.append(f"commit: {entry.commit[:9]}{'' if decided.is_committed else ' and changes'}")
+        more = "" if decided.is_committed else " and changes"
+        lines.append(f"commit: {entry.commit[:9]}{', the one that was measured' if decided.is_measured else more}")
     if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
     elif not decided.is_in_head:

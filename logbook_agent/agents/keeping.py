@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry, edited_fields, with_relations
-from logbook_agent.findings.advice import measure
+from logbook_agent.findings.advice import ab_afresh, ab_codes, measure
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.read import Findings, read
@@ -52,11 +53,13 @@ class DecisionRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
     """The decision as it was recorded, and the next action that it `closes`. Not `is_committed`: the commit of the code
-    that was kept lacks changes of it. Not `is_in_head`: that commit is on another branch."""
+    that was kept lacks changes of it. Not `is_in_head`: that commit is on another branch. `is_measured`: another commit
+    was named, which holds the one that was measured."""
 
     entry: Entry
     closes: str | None = None
     is_committed: bool = True
+    is_measured: bool = False
     is_in_head: bool = True
 
 
@@ -77,17 +80,19 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     is_named = earlier is not None and earlier["kept"] and earlier["commit"] is not None and request.kept
     if earlier is not None and is_named and not (completes or request.commit):
         commit, lacks = earlier["commit"], []  # its changes were committed since
+    is_measured = ran is not None and request.commit is not None and commit == ran[1].commit
     if earlier is not None and (earlier["kept"], earlier["commit"]) == (request.kept, commit) and not request.why:
+        if is_measured:
+            return book, Decided(entry=book.entry(earlier["id"]), is_measured=True)
+        hint = f"logbook show {earlier['id']}"
+        if lacks and ran is not None:
+            hint = (
+                "commit its changes, and type this again" if is_dirty else _completing(workspace, record, *ran, lacks)
+            )
         raise UsageError(
             f"{record.id} was {'kept' if request.kept else 'discarded'} already, by {earlier['id']}",
             cause=f"HEAD does not hold what it ran: {listed(lacks, _SHOWN)}" if lacks else "nothing has changed since",
-            hint="commit its changes, and type this again"
-            if lacks and is_dirty
-            else f"commit that, and type this again, after: logbook patch {record.id} --apply"
-            if lacks and ran is not None and _is_untouched(workspace, ran[1], lacks)
-            else f"to name the commit by hand: logbook keep {record.id} --commit HEAD"
-            if lacks
-            else f"logbook show {earlier['id']}",
+            hint=hint,
         )
     if earlier is not None and completes and earlier["commit"] != commit:
         return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request))
@@ -108,12 +113,12 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         )
     if request.kept:
         workspace.warnings += _warned(found, record.id)
-    is_committed = not lacks
     return book, Decided(
         entry=made,
         closes=actions[0]["next_lead"] if actions else None,
-        is_committed=is_committed,
-        is_in_head=commit is None or _is_in_head(workspace, commit),
+        is_committed=not lacks,
+        is_measured=is_measured,
+        is_in_head=commit is None or _is_in(workspace, commit),
     )
 
 
@@ -191,12 +196,14 @@ def _code_of(record: Record) -> tuple[Run, Code] | None:
 def _commit_of(
     workspace: Workspace, book: Book, run: Run, code: Code, given: str | None
 ) -> tuple[str | None, list[str], bool]:
-    """The commit that holds the code of a run: the `given` one, or HEAD, where it has the changes that were not
-    committed then; else the one that the run was made on, and the files that HEAD lacks. And whether something is not
-    committed now."""
+    """The commit that holds the code of a run: the one that it was made on, or the `given` one, or HEAD, where that has
+    not got it, or has the changes that were not committed then; else the files that HEAD lacks. And whether something
+    is not committed now."""
     if given is not None:
-        return _named(workspace, given), [], False
-    if not code.dirty and (code.commit is None or _is_in_head(workspace, code.commit)):
+        named = _named(workspace, given)
+        is_in = code.commit is not None and not code.dirty and _is_in(workspace, code.commit, named)
+        return code.commit if is_in else named, [], False
+    if not code.dirty and (code.commit is None or _is_in(workspace, code.commit)):
         return code.commit, [], False
     look = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code)
     here = look.facts()
@@ -208,17 +215,28 @@ def _commit_of(
     return (code.commit if lacks else here.code.commit), lacks, bool(here.code.dirty)
 
 
-def _is_in_head(workspace: Workspace, commit: str) -> bool:
-    """Whether HEAD has a commit in its history; so it counts where there is no repository."""
+def _is_in(workspace: Workspace, commit: str, of: str = "HEAD") -> bool:
+    """Whether a commit is in the history of another one; so it counts where there is no repository."""
     place = repository_of(workspace.cwd)
-    ancestors = ["merge-base", "--is-ancestor", commit, "HEAD"]
+    ancestors = ["merge-base", "--is-ancestor", commit, of]
     return place is None or try_git(place.top, ancestors, workspace.environ) is not None
 
 
-def _is_untouched(workspace: Workspace, code: Code, paths: Sequence[str]) -> bool:
-    """Whether HEAD has these files as they were before a run changed them."""
-    place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *paths]
-    return place is not None and read_git(place.top, words, workspace.environ).code == 0
+def _completing(workspace: Workspace, record: Record, run: Run, code: Code, lacks: Sequence[str]) -> str:
+    """What to type where HEAD lacks files of the code that was kept: what brings them in, or, where HEAD has others in
+    their place, a comparison of these with the code as it was before."""
+    place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *lacks]
+    if place is not None and read_git(place.top, words, workspace.environ).code == 0:
+        return f"commit that, and type this again, after: logbook patch {record.id} --apply"
+    named = {
+        os.path.relpath(path, place.top if place else "/") for path in files_named(run.command, workspace.cwd).read
+    }
+    own = "--evaluator none" if named & {*lacks} else ""
+    compare = ab_codes([(code.commit or "HEAD")[:9], "HEAD"], f"{record.id}/{run.run}", own)
+    stated = record.entry.comparison
+    if stated is not None and stated.question.axis == CODE_AXIS:
+        compare = ab_afresh(record.id, new=False)
+    return f"HEAD has another version, which was not measured; to compare it: {compare}"
 
 
 def _named(workspace: Workspace, name: str) -> str:

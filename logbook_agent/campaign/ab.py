@@ -9,8 +9,9 @@ import shlex
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab_axis import Sides
+from logbook_agent.campaign.ab_like import as_run
 from logbook_agent.campaign.ab_question import asked_entry
-from logbook_agent.campaign.ab_request import AbRequest, as_run, checked, taken_up
+from logbook_agent.campaign.ab_request import AbRequest, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.entry_claim import check_free
@@ -53,7 +54,7 @@ class AbPlan:
 def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPlan:
     """State an A/B in an entry, with its command and its code, and run nothing. Nothing is written when the request
     does not fit."""
-    book, request = _typed(workspace, request)
+    book, request = _typed(workspace, request, display)
     with sides_of(workspace, book, request, display, None) as sides:
         if any(facts.code.branch and facts.code.commit is None for facts in sides.code.values()):
             raise UsageError(
@@ -68,7 +69,7 @@ def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPla
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     """Run the sides in pairs. Nothing is written when the request does not fit."""
-    book, request = _typed(workspace, request)
+    book, request = _typed(workspace, request, display)
     stated = None
     if request.run.entry_id is not None:
         request, stated = taken_up(workspace, book, request)
@@ -78,11 +79,11 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
         return carry_out(workspace, book, request, sides, display)
 
 
-def _typed(workspace: Workspace, request: AbRequest) -> tuple[Book, AbRequest]:
+def _typed(workspace: Workspace, request: AbRequest, display: Display) -> tuple[Book, AbRequest]:
     """The request with the command that it names, and its logbook."""
     request = checked(request)
     book = workspace.book(request.run.entry_id or entry_of(request.like or "") or None)
-    return book, as_run(workspace, book, request) if request.like is not None else request
+    return book, as_run(workspace, book, request, display) if request.like is not None else request
 
 
 def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, display: Display) -> AbResult:

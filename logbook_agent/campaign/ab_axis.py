@@ -119,9 +119,9 @@ def parse_axis(text: str) -> AbAxis:
     return axis
 
 
-def placed(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -> tuple[str, ...]:
+def placed(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar], cwd: str = ".") -> tuple[str, ...]:
     """The command with `{axis}` where the value stands: as typed, else in place of the value of the axis's own flag
-    (`--quant-mode none`, `--quant-mode=none`, `quant_mode=none`).
+    (`--quant-mode none`, `--quant-mode=none`, `quant_mode=none`). It runs in `cwd`, seen from here.
 
     Raises UsageError when the command would be the same for every value, has no flag that could be left out, sets the
     flag twice, or --config says another value."""
@@ -135,14 +135,14 @@ def placed(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -
     if words and axis.variable is None:
         found = with_place(words, axis.name, None)
         if found is None:
-            raise _no_place(axis, words)
+            raise _no_place(axis, words, cwd)
         words = found
     if NO_FLAG in axis.values:
         axis.words(words, NO_FLAG)
     return words
 
 
-def _no_place(axis: AbAxis, command: Sequence[str]) -> UsageError:
+def _no_place(axis: AbAxis, command: Sequence[str], cwd: str) -> UsageError:
     """That a command has no one place for the value of an axis."""
     if times := len(flag_places(command, axis.name)):
         return UsageError(
@@ -151,10 +151,11 @@ def _no_place(axis: AbAxis, command: Sequence[str]) -> UsageError:
             hint=f"write {ANY} in place of the value that changes",
         )
     flag = f"--{axis.name.replace('_', '-')}"
+    words = [*(("--cwd", cwd) if cwd != "." else ()), "--", *command, flag, ANY]
     return UsageError(
         f"the command has no place for the value of {axis.name}",
         cause=f"it has neither a flag of that name nor {ANY}, so every run would be the same",
-        hint=f"end the command with that flag: -- {command_line([*command, flag, ANY])}",
+        hint=f"end the command with that flag: logbook ab {axis.option} {command_line(words)}",
     )
 
 

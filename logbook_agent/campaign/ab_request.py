@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from dataclasses import dataclass, field
 
-from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis, axis_of
-from logbook_agent.campaign.run_request import RunRequest, as_made, check_count, check_secrets, invocation_of, run_named
-from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
+from logbook_agent.campaign.ab_axis import AbAxis, axis_of
+from logbook_agent.campaign.run_request import RunRequest, as_made, check_count, check_secrets
+from logbook_agent.entries.judging import check_gates, checked_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.comparison import (
     BLOCK_PAIRS,
@@ -20,13 +19,10 @@ from logbook_agent.model.comparison import (
     Question,
     code_typed,
 )
-from logbook_agent.model.entry import HYPOTHESIS, Entry, PlannedCommand, is_withdrawn
+from logbook_agent.model.entry import Entry, PlannedCommand, is_withdrawn
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.model.run import Run
-from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.axis_values import with_place
 
 NONE = "none"
 """What is given as the evaluator where each side has its own."""
@@ -136,10 +132,10 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
         raise UsageError(f"{entry.id} is not an A/B", cause="it states no comparison", hint=f"logbook show {entry.id}")
     check_pairs(entry, stated, request)
     check_gates(book.record(entry.id), request.gates)
-    return _with_question(workspace, request, entry, stated.question, _command(entry, stated.run)), stated
+    return with_question(workspace, request, entry, stated.question, stated_command(entry, stated.run)), stated
 
 
-def _command(entry: Entry, run: Invocation | None) -> Invocation:
+def stated_command(entry: Entry, run: Invocation | None) -> Invocation:
     """How the runs of an entry are made. Raises UsageError where they are no commands, or those of a recipe."""
     if run is None or run.in_process or not run.argv:
         hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"
@@ -147,7 +143,7 @@ def _command(entry: Entry, run: Invocation | None) -> Invocation:
     return run
 
 
-def _with_question(
+def with_question(
     workspace: Workspace, request: AbRequest, entry: Entry, question: Question, run: Invocation
 ) -> AbRequest:
     """The request with what an A/B asks, and how its runs are made; what is given takes precedence."""
@@ -159,11 +155,11 @@ def _with_question(
         request = dataclasses.replace(request, axis=axis_of(question.axis, run.values or question.values))
     least = question.minimum_effect if request.minimum_effect is None else request.minimum_effect
     return dataclasses.replace(
-        _as_made(workspace, request, run, entry.id), minimum_effect=least, metrics=request.metrics or question.metrics
+        as_stated(workspace, request, run, entry.id), minimum_effect=least, metrics=request.metrics or question.metrics
     )
 
 
-def _as_made(workspace: Workspace, request: AbRequest, run: Invocation, of: str) -> AbRequest:
+def as_stated(workspace: Workspace, request: AbRequest, run: Invocation, of: str) -> AbRequest:
     setup = request.setup if request.setup is not None else run.setup
     return dataclasses.replace(request, setup=setup, run=as_made(workspace, request.run, run, of))
 
@@ -199,57 +195,3 @@ def check_pairs(entry: Entry, stated: Comparison, request: AbRequest, made: int 
             cause="how the pairs of an entry are judged is stated before its first run",
             hint=f"to add {request.fixed} pairs: {more}",
         )
-
-
-# -- with the command of another run -------------------------------------------------------------------
-
-
-def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
-    """The request with the command that --like names, its folder, variables and options, and with the gates of its
-    entry and the labels that may differ there. `ID` alone, of an A/B, stands for all that was asked there. Raises
-    UsageError where it has no place for the axis, or cannot be run again."""
-    reference = request.like or ""
-    exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
-    entry_id, _, number = reference.partition("/")
-    entry = book.entry(book.resolve(entry_id))
-    stated = entry.comparison
-    if stated is not None and stated.run is not None and not number:
-        request = _as_asked(workspace, request, entry, stated, _command(entry, stated.run))
-    else:
-        check_sides(request)
-        number = str(book.run_named(entry.id, number)) if number else ""
-        found = _with_place(request, run_named(book.record(entry.id), number))
-        request = _as_made(workspace, request, _command(entry, found), reference)
-    judged = with_gates(entry, request.gates, request.free)
-    return dataclasses.replace(request, gates=judged.gates, free=judged.free)
-
-
-def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
-    """The request with what an A/B asks, and with the number of its pairs; what is given takes precedence. Its sides
-    and its title go together, as another axis is another question."""
-    design, prose = stated.design, request.run.prose
-    # Where each code had its own benchmark, it has again.
-    evaluator: tuple[str, ...] = (NONE,) if stated.question.axis == CODE_AXIS and not stated.evaluator else ()
-    if request.axis is None and request.codes is None:
-        evaluator = tuple(os.path.relpath(one.path, run.cwd) for one in stated.evaluator) or evaluator
-        is_named = not entry.title.startswith(DEFAULT_TITLE)
-        title, hypothesis = entry.title if is_named else None, entry.text(HYPOTHESIS)
-        prose = dataclasses.replace(prose, title=prose.title or title, hypothesis=prose.hypothesis or hypothesis)
-    if request.fixed is None and request.max_pairs is None:
-        fixed, most = (design.budget_pairs, None) if design.fixed else (None, design.budget_pairs)
-        request = dataclasses.replace(request, fixed=fixed, max_pairs=most)
-    request = dataclasses.replace(request, run=dataclasses.replace(request.run, prose=prose))
-    request = _with_question(workspace, request, entry, stated.question, run)
-    given = request.evaluator or (evaluator if request.codes is not None else ())
-    return dataclasses.replace(request, evaluator=given)
-
-
-def _with_place(request: AbRequest, run: Run) -> Invocation:
-    """How a run was made, with the place of the axis in its command."""
-    axis = request.axis.name if request.axis is not None else ""
-    found = invocation_of(run, axis)
-    if request.axis is None or request.axis.variable is not None:
-        return found
-    value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
-    # Where it has no one place, that is said once the command is made.
-    return dataclasses.replace(found, argv=with_place(found.argv, axis, value) or found.argv)

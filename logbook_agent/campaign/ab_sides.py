@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from logbook_agent.campaign.ab_axis import AbAxis, AbCase, Sides, placed
@@ -112,7 +113,9 @@ class _SidesOf:
         axis, run = self._request.axis, self._request.run
         if axis is None:
             raise AssertionError("nothing is compared")
-        argv = placed(axis, run.argv, run.config)
+        here = os.path.realpath(self._workspace.cwd)
+        folder = os.path.realpath(self._workspace.cwd / (run.cwd or "."))
+        argv = placed(axis, run.argv, run.config, os.path.relpath(folder, here))
         runs = [
             dataclasses.replace(run, argv=axis.words(argv, value), env={**run.env, **axis.env(value)})
             for value in axis.values

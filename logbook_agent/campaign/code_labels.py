@@ -51,12 +51,6 @@ def labels_of(
     question = like.comparison.question if like is not None and like.comparison is not None else None
     values = question.values if question is not None and question.axis == CODE_AXIS else ()
     known = {code_hash(value): value for value in values if code_name(value) not in codes}
-    names = [code_name(known.get(code, code)) for code in codes]
-    for code, name, tree in zip(codes, names, trees, strict=True):
-        now = tree.checkout.commit_of(name) if code in known else None
-        if like is not None and now is not None and not now.startswith(code):
-            typed = f"logbook ab --code {' '.join(names)} --like {like.id}"
-            display.progress(f"{name} has moved on; this compares {code}, as before; for {now[:COMMIT_CHARS]}: {typed}")
     return tuple(_label(*each, known) for each in zip(codes, trees, identities, strict=True))
 
 

@@ -11,10 +11,10 @@ from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings import advice
 from logbook_agent.findings.comparison import answer_lines, words
-from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BLOCK_PAIRS, MOST_PAIRS, Comparison
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MOST_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
@@ -103,20 +103,19 @@ class PairJudge:
             return PairsEnd(Stop.OPEN, f"the answer stays open: it needs {needs}")
         if not made:
             return PairsEnd(Stop.SETTLED, f"no pair was made: {self._what_adds(answer)}")
-        borne_out = f"; {answer.confidence} ({'; '.join(answer.reasons)})" if answer.sittings > 1 else ""
-        return PairsEnd(Stop.SETTLED, f"settled{borne_out}")
+        return PairsEnd(Stop.SETTLED, f"settled{self._borne_out(answer)}")
 
     def _spent(self, answer: Answer) -> PairsEnd | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
         if self.pairs >= self.budget:
-            more = "" if answer.is_settled or self.is_fixed else self._to_continue(answer)
+            more = self._borne_out(answer) if answer.is_settled or self.is_fixed else self._to_continue(answer)
             return PairsEnd(Stop.PAIRS, f"{counted(self.pairs - self.before, 'pair')} made{more}")
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
             return None
         if time.monotonic() - self._began + median(self._durations_s) <= limit_s:
             return None
-        more = "" if answer.is_settled else self._to_continue(answer)
+        more = self._borne_out(answer) if answer.is_settled else self._to_continue(answer)
         why = f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
         return PairsEnd(Stop.TIME, why)
 
@@ -162,9 +161,21 @@ class PairJudge:
             return "it is replicated, so further pairs change nothing"
         if advice.is_apart(answer, self._series.workspace.now()):
             return "pairs made now are of a second sitting, which can replicate the answer"
-        run = self.stated.run
-        way = "" if run is None or run.in_process else f": {advice.second_sitting(answer, self.stated)}"
+        way = self._second_sitting(answer)
         return f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"
+
+    def _borne_out(self, answer: Answer) -> str:
+        """What a later sitting made of an answer; empty where there was none."""
+        if answer.sittings < 2 or self.is_fixed:
+            return ""
+        borne_out = {f.is_replicated for f in answer.goals}
+        if answer.is_settled and None in borne_out and False not in borne_out:
+            return f"; not replicated: no later sitting settles it alone; more pairs may{self._second_sitting(answer)}"
+        return f"; {answer.confidence} ({'; '.join(answer.reasons)})"
+
+    def _second_sitting(self, answer: Answer) -> str:
+        run = self.stated.run
+        return "" if run is None or run.in_process else f": {advice.second_sitting(answer, self.stated)}"
 
     def line(self) -> str:
         """`MOE-003, pair 10 of at most 20: tflops +1.2% (95%: -0.7 to 3.3%); needs about 20 more pairs`."""
@@ -187,17 +198,25 @@ class PairJudge:
         way = self.way()
         todo = f"{way.first}; what it prints: " if way.first else "fix that, then continue: "
         more = [f"{todo}{way.command}"] if way.command else []
-        if lacks and not self._is_sweep:
+        is_bare = self.stated.question.axis == CODE_AXIS and self._request.setup is None and fails(run) is None
+        if (lacks or is_bare) and self.stated.run is not None:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
-            what = f"git does not hold {found}, and the checkout lacks it"
+            what = f"git does not hold {found}, and the checkout lacks it; if the command needs it" if lacks else ""
             is_by_id = self._request.run.entry_id is not None
             built = advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False)
-            more = [f"{what}; if the command needs it: {built} --setup 'COMMAND THAT MAKES IT'", *more]
+            more = [f"{what or 'if a build makes what it needs'}: {built} --setup 'COMMAND THAT MAKES IT'", *more]
         [seen] = self._book.statuses([run])
         code = f"exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         how = ", ".join(filter(None, [seen.state, code, str(fails(seen.run) or "")]))
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
+
+    def to_keep(self) -> str:
+        """How the code of a side is kept that the first sitting found to be better; empty where none is."""
+        found = self.answer.goals if self.answer is not None and self.answer.sittings == 1 else ()
+        is_code = self.stated.question.axis == CODE_AXIS and self.stated.run is not None
+        is_better = is_code and any(f.outcome is Outcome.BETTER for f in found)
+        return f"to keep the code that is better: {advice.keep(self._id)}" if is_better else ""
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""

@@ -123,7 +123,10 @@ class Pairs:
             self._ended = PairsEnd(Stop.FAILED, self._failed(self._series.runs[-1]))
         if self._ended.stop is Stop.NOT_COMPARABLE:
             self._series.workspace.warnings.append(self._ended.why)
-        return self._result(self._ended)
+        result = self._result(self._ended)
+        if self._ended.stop is Stop.SETTLED and self._series.runs:
+            self._show(self._judge.to_keep())
+        return result
 
     def not_prepared(self, run: Run) -> AbResult:
         """The result where a command of setup failed, and nothing was measured."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from logbook_agent.entries.new_entry import Prose
 from logbook_agent.findings.cases import typed_env
+from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Invocation
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import UsageError
@@ -146,8 +147,6 @@ def own_plans(
 _HIDDEN = "[redacted:"
 _VARIABLE = re.compile(r"(?<![\\$])\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", re.ASCII)
 _SHELL, _SCRIPT_FLAG = re.compile(r"(?:.*/)?(?:ba|da|z|k)?sh"), re.compile(r"-[a-z]*c")
-# A working tree that was made for a run, and removed when it had ended.
-_CHECKOUT = re.compile(r"/(?:[^\s:/]+/)*logbook-checkouts-\d+/[^/\s:]+/\d+/\w+")
 
 
 def run_named(record: Record, number: str) -> Run:
@@ -241,4 +240,4 @@ def _filled(text: str, environ: Mapping[str, str]) -> str:
 
 def in_repository(text: str, top: Path) -> str:
     """A recorded text with the repository in the place of a working tree that was removed."""
-    return _CHECKOUT.sub(lambda _: str(top), text)
+    return CHECKOUT.sub(lambda _: str(top), text)

@@ -65,7 +65,7 @@ class AbOptions:
     setup = option("--setup CMD", "Shell command to run first in each folder in which the command runs: a build.")
     like = option(
         "--like ID[/RUN]",
-        "The command of this run, in its folder, with its options and the gates of its entry; ID of an A/B: all that it"
+        "The command of this run, in its folder, with its options; ID of an A/B, with no sides or the same: all that it"
         " asks, of the code as it is now, or of the commits that it compares.",
     )
     new = flag("--new", "Start another entry, though one asks the same of the same code.")

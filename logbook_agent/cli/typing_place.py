@@ -35,12 +35,9 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         commit, rival = of(name), other if _HASH.fullmatch(other) else of(other)
         if commit is None or rival is None or place is None:
             return None
-        from logbook_agent.running.provenance.git import excluded_place  # for criteria about code alone
+        from logbook_agent.running.provenance.git import is_same_code  # for criteria about code alone
 
-        changed = try_git(place.top, ["diff", "--name-only", "-z", commit, rival, "--"], workspace.environ)
-        paths = changed.decode("utf-8", "surrogateescape").split("\0")[:-1] if changed is not None else [name]
-        root = excluded_place(place, workspace.root)
-        is_same = all(path.startswith(f"{root}/") or workspace.config.code.is_document(path) for path in paths)
-        return commit if is_same else None
+        rules, environ = workspace.config.code, workspace.environ
+        return commit if is_same_code(place, workspace.root, rules, environ, commit, rival) else None
 
     return TypingPlace(of=of, code=code, folder=folder, gone=gone)

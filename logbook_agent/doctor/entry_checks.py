@@ -10,7 +10,7 @@ from pathlib import Path
 from logbook_agent.doctor.survey import Survey
 from logbook_agent.model.entry import RELATIONS, Entry, bare_id, format_id, id_number, parse_id, typed_id
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.provenance.git_calls import unmerged_below
+from logbook_agent.running.provenance.git_calls import ref_beside_head, unmerged_below
 from logbook_agent.store import records
 from logbook_agent.store.names import RUN_BYTES
 from logbook_agent.store.trouble import Trouble
@@ -120,7 +120,12 @@ def check_twins(survey: Survey) -> Iterator[Trouble]:
 
 
 def check_voids(survey: Survey) -> Iterator[Trouble]:
-    """IDs whose command died before it wrote an entry: a gap, and nothing to mend."""
-    if found := survey.book.reservations.voids(survey.book.entry_ids()):
-        message = f"{listed(found, 6)}: reserved by a command that died; not used again"
-        yield Trouble("note", "void", None, message, items=tuple(found))
+    """IDs without an entry, which another branch has, or whose command died before it wrote one: nothing to mend."""
+    book = survey.book
+    found = {
+        one: ref_beside_head(book.entries_folder / f"{one}*.yaml") for one in book.reservations.voids(book.entry_ids())
+    }
+    for ref in dict.fromkeys(found.values()):
+        of = [one for one in found if found[one] == ref]
+        why = f"on {ref}, which is not merged here" if ref else "reserved by a command that died; not used again"
+        yield Trouble("note", "void", None, f"{listed(of, 6)}: {why}", items=tuple(of))

@@ -10,7 +10,7 @@ from logbook_agent.doctor.survey import OLD_S, Survey, age_s
 from logbook_agent.model.entry import id_number
 from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.git_calls import in_head
-from logbook_agent.store.names import CODE, LOG, SWEEP_CSV
+from logbook_agent.store.names import CODE, LOG, SWEEP_CSV, marker_name
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.text.commands.script import title_of
 from logbook_agent.text.phrases import listed
@@ -68,10 +68,18 @@ def _check_run(survey: Survey, folder: Path) -> Iterator[Trouble]:
     elif (folder / LOG).exists():
         mend = "restore run.json from where it was lost, or delete the folder"
         yield Trouble("error", "run-record", folder, "an output without a run.json", mend)
-    elif age_s(folder) >= OLD_S:
+    elif age_s(folder) >= OLD_S or _is_dead(survey, folder):
         # `run` makes the folder, looks at the code, and then writes the record.
         message, mend = "a run that was cut off before anything started", f"{survey.fixing} removes the folder"
         yield Trouble("warning", "run-record", folder, message, mend, survey.removing(folder))
+
+
+def _is_dead(survey: Survey, folder: Path) -> bool:
+    """Whether the work of a run without a record began, and nobody goes on with it."""
+    book, name = survey.book, f"{folder.parent.name}/{folder.name}"
+    spool = next((spool for spool in book.spools() if spool.run_name == name), None)
+    is_begun = os.path.lexists(book.open_folder / marker_name(name))
+    return is_begun and (spool is None or not (spool.is_held() or spool.is_used()))
 
 
 def check_code(survey: Survey) -> Iterator[Trouble]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from logbook_agent.exports.measured_rows import Exported, MeasuredRow
-from logbook_agent.findings.facts import executed
+from logbook_agent.findings.cases import executed
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.cases import typed_env
+from logbook_agent.findings.cases import executed
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import needed
 from logbook_agent.findings.protocol import Records
@@ -117,10 +117,9 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
     last = next((s.run for s in reversed(record.runs) if s.run.argv), None)
     if last is None:
         return f"logbook run --id {entry.id} -- COMMAND"
-    command = command_line(last.argv, typed_env(last))
     repeat, label = f"--repeat {times}" if times > 1 else "", f"--label {shlex.quote(last.label)}" if last.label else ""
     options = (repeat, label, "--shell" if last.shell else "", f"--cwd {shlex.quote(cwd)}" if cwd != "." else "")
-    return _line(f"logbook run --id {entry.id}", *options, "--", command)
+    return _line(f"logbook run --id {entry.id}", *options, "--", executed(last, is_quoted=True))
 
 
 def _retry(records: Records, answer: Answer, side: str) -> Continuation:
@@ -178,6 +177,11 @@ def show(entry_id: str) -> str:
     return f"logbook show {entry_id}"
 
 
+def keep(entry_id: str) -> str:
+    """What to type to record that the code of an entry is kept."""
+    return f"logbook keep {entry_id}"
+
+
 def sweep_more(entry_id: str, *options: str) -> str:
     """What to type to go on with a sweep."""
     return _line(f"logbook sweep --id {entry_id}", *options)
@@ -217,6 +221,11 @@ def ab_afresh(entry_id: str, pairs: int | None = None, *, new: bool = True) -> s
     return _line("logbook ab", "--new" if new else "", f"--like {entry_id}", more)
 
 
+def ab_codes(codes: Sequence[str], like: str, *more: str) -> str:
+    """What to type to compare two codes by the command of a run, or as an entry asks it."""
+    return _line(f"logbook ab --code {shlex.join(codes)} --like {like}", *more)
+
+
 def other_evaluator(entry_id: str, stated: Comparison) -> str:
     """What to type to compare the two codes of an entry the other way round, measured with the files of the side; empty
     where it has the files of the base, or is in no commit."""
@@ -224,7 +233,7 @@ def other_evaluator(entry_id: str, stated: Comparison) -> str:
     is_other = len(question.sides) == 1 and "@" in question.sides[0] and any(one.differed for one in stated.evaluator)
     if not is_other or not _has_command(stated):
         return ""
-    return f"logbook ab --code {' '.join(map(code_typed, (question.sides[0], question.base)))} --like {entry_id}"
+    return ab_codes([*map(code_typed, (question.sides[0], question.base))], entry_id)
 
 
 _ENV, _REDACTED = "env:", "[redacted:"

@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.comparison import CODE_AXIS, Part
 from logbook_agent.model.gates import is_nothing, sentinels
 from logbook_agent.model.load import contention_of, is_busy
-from logbook_agent.model.record import NOT_COUNTED, Record, mended
+from logbook_agent.model.record import NOT_COUNTED, Record, is_own, mended
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.stats import median
+from logbook_agent.text.shell_words import command_line
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
@@ -160,8 +162,17 @@ def _name(commit: str, diff_sha256: str | None) -> str:
 def typed_env(run: Run) -> dict[str, str]:
     """The variables that were set for a run, without those that --code sets: paths in a checkout that is gone when the
     comparison ends."""
-    is_code = run.part is not None and CODE_AXIS in run.config
-    return {n: v for n, v in run.env.declared.items() if n not in _SET_BY_CODE or not is_code}
+    is_code = is_own(run) or (run.part is not None and CODE_AXIS in run.config)
+    ours = {n for n in _SET_BY_CODE if is_code and CHECKOUT.search(run.env.declared.get(n, ""))}
+    return {n: v for n, v in run.env.declared.items() if n not in ours}
+
+
+def executed(run: Run, *, is_quoted: bool = False) -> str:
+    """The command of a run as one types it, with the variables it set in front; paths in a checkout that is gone begin
+    at the folder of the command. `is_quoted`: a script of the shell is one word."""
+    folders = [name for name in (run.cwd or ".").split("/") if name != "."]
+    top = "/".join([".."] * len(folders)) or "."
+    return CHECKOUT.sub(lambda _: top, command_line(run.argv, typed_env(run), shell=run.shell and not is_quoted))
 
 
 def short(digest: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from logbook_agent.findings.cases import code_names, short, typed_env
+from logbook_agent.findings.cases import code_names, executed, short
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Invocation
 from logbook_agent.model.entry import Entry, PlannedCommand
@@ -23,11 +23,6 @@ SHOWN_COMMANDS = 100
 _SHOWN_KINDS = 50
 _SHOWN_NUMBERS = 50
 _SHOWN_FILES = 5
-
-
-def executed(run: Run) -> str:
-    """The command of a run as one types it, with the variables it set in front."""
-    return command_line(run.argv, typed_env(run), shell=run.shell)
 
 
 class Executed(NamedTuple):
@@ -176,7 +171,9 @@ def _code_lines(runs: Sequence[Run]) -> list[str]:
     paths = dict.fromkeys(path for found in files for path in found)
     changed = {path for path in paths if len({found[path] for found in files if path in found}) > 1}
     differs = len(set(names)) > 1 or bool(changed)
-    texts = [_code(r, identified=differs, changed=changed) for r in runs]
+    # A checkout of the same commit is on no branch.
+    branches = {code.commit: code.branch for r in reversed(runs) if (code := r.code) is not None and code.branch}
+    texts = [_code(r, branches, identified=differs, changed=changed) for r in runs]
     return _per_run("code", texts, runs, differs=differs)
 
 
@@ -189,15 +186,17 @@ def no_code(run: Run) -> str:
     return "unknown" if run.code is None and not run.was_code_looked_for else "not in a git repository"
 
 
-def _code(run: Run, *, identified: bool, changed: Collection[str]) -> str:
-    """`identified`: with a digest of uncommitted changes, where the commit alone does not tell codes apart."""
+def _code(run: Run, branches: Mapping[str | None, str], *, identified: bool, changed: Collection[str]) -> str:
+    """`branches` that commits were on. `identified`: with a digest of uncommitted changes, where the commit alone does
+    not tell codes apart."""
     code = run.code
     if code is None or (code.commit is None and code.branch is None):
         text = no_code(run)
     elif code.commit is None:
         text = "no commit yet"
     else:
-        text = f"`{code.commit[:9]}`" + (f" on {md.escape(code.branch)}" if code.branch else "")
+        branch = branches.get(code.commit)
+        text = f"`{code.commit[:9]}`" + (f" on {md.escape(branch)}" if branch else "")
     if code is None:
         return text
     if code.dirty and not _is_commit(run):

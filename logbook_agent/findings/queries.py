@@ -8,11 +8,11 @@ from typing import Any, TypeVar, get_args
 
 from logbook_agent.findings.attempts import chosen
 from logbook_agent.findings.case_repeats import level_changes, noise_of
-from logbook_agent.findings.cases import Case, cases, without_mended
+from logbook_agent.findings.cases import Case, cases, executed, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answer_lines import data as answer_data
 from logbook_agent.findings.comparison.words import sentence
-from logbook_agent.findings.facts import executed, planned
+from logbook_agent.findings.facts import planned
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.build import matching, tabulate

@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s:]+/\d+/\w+")
+"""The place of a working tree that was made for a while."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntrackedFile:

@@ -133,8 +133,8 @@ class Apart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to the question of an `entry`. `earlier` entries asked the same, and `twins`,
-    earlier or later, have an answer of the same code; `is_void`: this one was taken back,
+    """The answer to the question of an `entry`. `earlier` entries asked the same, those in `of_other_code` of another
+    one, and `twins`, earlier or later, have an answer of the same code; `is_void`: this one was taken back,
     and its pairs count for nothing. `left_out` says why pairs do not count in any metric. `first` comes before all
     else, `notes` are problems of its runs, `evaluator` names the files of the base that measured both sides and that
     another side has otherwise, `stopped` has the side and the reason of a failure after which no pair was made,
@@ -156,6 +156,7 @@ class Answer:
     is_typed: bool = False
     fixed: int = 0
     earlier: tuple[str, ...] = ()
+    of_other_code: tuple[str, ...] = ()
     is_void: bool = False
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -206,10 +206,12 @@ def placed(answer: Answer, asking: Sequence[Answer], apart: Collection[str], dis
     found = tuple(replace(f, case={**cases[f.name], **shared}) for f in answer.findings)
     others = [one for one in asking if one.findings and one.codes == answer.codes and one.entry not in discarded]
     before = itertools.takewhile(lambda other: other.entry != answer.entry, asking)
+    earlier = [other for other in before if _is_same(answer, other)]
     return replace(
         answer,
         findings=found,
-        earlier=tuple(other.entry for other in before if _is_same(answer, other)),
+        earlier=tuple(other.entry for other in earlier),
+        of_other_code=tuple(o.entry for o in earlier if o.codes and answer.codes and o.codes != answer.codes),
         twins=tuple(other.entry for other in others if other.entry != answer.entry),
     )
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from logbook_agent.findings.cases import facts_of
 from logbook_agent.findings.tables.frame import devices_text
+from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Question
 from logbook_agent.model.record import digest
@@ -16,8 +17,6 @@ from logbook_agent.model.run import Row, Run
 from logbook_agent.text.axis_values import ANY
 
 _ENV, _PACKAGE = "env:", "package:"
-# The place of a checkout that was made for a while (`checkouts_folder`).
-_CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s]+/\d+/[a-z]+(?:/|\b)")
 
 
 def asks(stated: Comparison, bases: Sequence[Run] = ()) -> str:
@@ -60,8 +59,8 @@ def is_alike(command: Sequence[str], other: Sequence[str]) -> bool:
 
 def _is_placed(word: str, other: str) -> bool:
     """Whether a word is another one, or the whole path of the file that the other names, in a checkout or not."""
-    ending = _CHECKOUT.sub("", other)
-    is_end = word.endswith(f"/{ending.removeprefix('./')}") if ending else bool(other)
+    ending = CHECKOUT.sub(".", other)
+    is_end = word.endswith(f"/{ending.removeprefix('./')}") if ending not in ("", ".") else bool(other)
     return word == other or (word.startswith("/") and is_end)
 
 
@@ -73,7 +72,7 @@ def conditions(question: Question, base: Run, other: Run, typed: Mapping[str, st
     code = " ".join(str(c and (c.identity if question.axis == CODE_AXIS else c.key)) for c in codes)
     row = next(iter(base.rows), Row())
     facts = {n: v for n, v in _facts(base, row, question.axis).items() if n != "host" and not n.startswith(_PACKAGE)}
-    facts |= {n: typed.get(n.removeprefix(_ENV)) for n, v in facts.items() if _CHECKOUT.search(v or "")}
+    facts |= {n: typed.get(n.removeprefix(_ENV)) for n, v in facts.items() if CHECKOUT.search(v or "")}
     return {name: value for name, value in {"code": code, **facts}.items() if value is not None}
 
 

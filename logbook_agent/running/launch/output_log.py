@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
@@ -198,13 +199,13 @@ class _LogFile:
 
 
 def readable(line: bytes, redact: Redact, *, is_cut: bool = False) -> str:
-    """One line as a person would have seen it: without colours, the last state of a progress bar, cut. `is_cut`:
-    nobody counted what is missing of it.
+    """One line as a person would have seen it: without colours, the last state of a progress bar, cut; paths in a
+    checkout begin at its top. `is_cut`: nobody counted what is missing of it.
 
     Redacted once more, since a colour code may have stood inside a secret.
     """
     states = [s for s in (without_escapes(s) for s in line.decode("utf-8", "replace").split("\r")) if s.strip()]
-    text = visible(redact(states[-1] if states else ""), in_line=True)
+    text = CHECKOUT.sub(".", visible(redact(states[-1] if states else ""), in_line=True))
     more = len(text) - LINE_CHARACTERS
     if is_cut:
         return f"{text[:LINE_CHARACTERS]}…"

@@ -161,6 +161,17 @@ def in_head(path: Path) -> bool:
     return bool(listed)
 
 
+def ref_beside_head(path: Path) -> str:
+    """The branch that holds a file, whose name may be a pattern, in a commit that HEAD has not got; empty where none
+    does."""
+    if (repository := repository_of(path)) is None:
+        return ""
+    words = ["log", "--all", "--not", "HEAD", "--source", "-1", "--diff-filter=AM", "--format=%S", "--"]
+    place = f":(top,glob){repository.place_of(path.parent)}/{path.name}"
+    found = try_git(repository.top, [*words, place], os.environ) or b""
+    return found.decode("utf-8", "replace").strip().removeprefix("refs/heads/")
+
+
 # -- a working tree against HEAD -------------------------------------------------------------------
 
 

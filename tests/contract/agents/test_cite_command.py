@@ -74,7 +74,7 @@ def test_what_the_record_says_of_each_form_and_that_each_altered_digit_is_caught
         "MOE-002 tflops@topk=2": r"20\.000 TF/s",
         "MOE-002:k 4 tflops": r"40\.000 TF/s",
         "MOE-000 tflops@none": r"10\d\.\d+ TF/s",
-        "MOE-000 vs base tflops": r"\+[56](\.\d+)?% \(95%&#58; \+[45]\.\d+ to \+[67](\.\d+)?%\)",
+        "MOE-000 vs base tflops": r"\+[56](\.\d+)?% \(95%: \+[45]\.\d+ to \+[67](\.\d+)?%\)",
         "MOE-002:k 4 vs MOE-001 tflops": r"-56\.5% \(order not drawn\)",
         "MOE-003 vs MOE-001 tflops": "not comparable",
         "MOE-001/3 vs baseline tflops": r"\+1\.09% \(order not drawn\)",
@@ -118,7 +118,7 @@ def test_a_baseline_without_config_and_a_discarded_comparison_are_cited(measured
     assert measured("cite", "note.md").code == 0
     change, found, number = re.findall(r"(?<=>)[^<>]+(?=</abbr>)", note.read_text())
     assert change == "+33.3% (order not drawn)"
-    assert re.fullmatch(r"\+[56](\.\d+)?% \(95%&#58; [^a-z]* to [^a-z]*%\), discarded", found)
+    assert re.fullmatch(r"\+[56](\.\d+)?% \(95%: [^a-z]* to [^a-z]*%\), discarded", found)
     assert re.fullmatch(r"10\d\.\d+ TF/s, discarded", number)
     assert measured("cite", "note.md", "--check").code == 0
 

@@ -84,15 +84,22 @@ def test_a_commit_with_other_changes_beside_completes_it(campaign: Cli, git: Git
     assert (again["id"], again["commit"], again["is_committed"]) == (first["id"], git("rev-parse", "HEAD"), True)
 
 
-def test_the_commit_is_named_by_the_command_that_is_printed(campaign: Cli, git: Git, folder: Path) -> None:
+def test_what_head_has_instead_is_compared_before_it_is_kept(campaign: Cli, git: Git, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     first = campaign("keep", idea, "--json").data
     # HEAD is not what it will be.
     assert "commit its changes" in campaign("keep", idea, "--json").error["hint"]
     (folder / "bench.py").write_text("# with a comment\nprint('RESULT tflops=2')\n")
     git("commit", "-q", "-a", "-m", "twice as fast")
-    hint = campaign("keep", idea, "--json").error["hint"]
-    made = campaign(*shlex.split(hint[hint.index("logbook ") :])[1:], "--json").data
+    error = campaign("keep", idea, "--json").error
+    assert (error["cause"], "--commit" in error["hint"]) == ("HEAD does not hold what it ran: bench.py", False)
+    typed = shlex.split(error["hint"][error["hint"].index("logbook ") :])[1:]
+    compared = campaign(*typed, "--pairs", "1", "--json").data
+    assert [value.rpartition("@")[2] for value in compared["values"]] == [
+        git("rev-parse", "--short=9", name) for name in ("HEAD~1", "HEAD")
+    ]
+    # A person may know that it is the same.
+    made = campaign("keep", idea, "--commit", "HEAD", "--json").data
     assert (made["id"], made["commit"], made["is_committed"]) == (first["id"], git("rev-parse", "HEAD"), True)
     assert campaign("keep", idea, "--commit", "nowhere").code == 2
 
@@ -316,10 +323,20 @@ def test_a_commit_that_is_merged_as_another_one(campaign: Cli, git: Git, folder:
     idea = campaign("run", "--json", "--", *COMMAND).data["id"]
     git("checkout", "-q", main)
     said = campaign("keep", idea, "--why", "faster").out
+    measured = git("rev-parse", "idea")
     git("merge", "-q", "--squash", "idea")
     git("commit", "-q", "-m", "squashed")
     typed = said[said.rindex("logbook keep") :].split()[1:]
     assert campaign(*typed, "--json").data["commit"] == git("rev-parse", "HEAD")
+    # A merge that holds the commit leaves it as it is.
+    assert campaign("keep", idea, "--commit", "idea", "--json").data["commit"] == measured
+    git("checkout", "-q", "idea")
+    (folder / "README.md").write_text("Eight")
+    git("add", "README.md")
+    git("commit", "-q", "-m", "Say so")
+    again = campaign(*typed)
+    assert (again.code, f"commit: {measured[:9]}, the one that was measured\n" in again.out) == (0, True)
+    git("checkout", "-q", main)
     git("checkout", "-q", "-b", "here")
     here = measure(campaign, folder, 9)
     git("commit", "-q", "-a", "-m", "here")

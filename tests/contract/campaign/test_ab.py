@@ -146,7 +146,8 @@ def test_other_code_is_a_new_entry_which_names_the_earlier_one(ready: Cli, folde
     (folder / "bench.sh").write_text(BENCH.replace("106", "107"))
     made = ready(*AB, *SEED, "--json", *COMMAND).data
     assert (made["id"], made["answer"]["earlier"], made["answer"]["pairs"]) == ("MOE-001", ["MOE-000"], 10)
-    assert "The same was asked in MOE-000." in ready("compare", "MOE-001").out
+    shown = ready("compare", "MOE-001").out
+    assert ("Asked of other code in MOE-000.\n" in shown, "The same was asked" in shown) == (True, False)
 
 
 def test_few_pairs_are_open_and_say_what_would_settle_it(ready: Cli) -> None:
@@ -403,6 +404,17 @@ def test_a_second_sitting_says_what_it_is_and_what_it_showed(settled: Cli) -> No
     assert "; pairs made now are of a second sitting, which can replicate the answer" in second.err
     assert "ten minutes after" not in second.err + second.out
     assert second.out.splitlines()[0] == ("MOE-000: 20 pairs; stopped: settled; replicated (settled in two sittings)")
+
+
+@pytest.mark.slow
+def test_a_second_sitting_that_settles_nothing_says_so(settled: Cli) -> None:
+    second = settled("ab", "--id", "MOE-000", "--max-pairs", "2")
+    said, command = second.out.splitlines()[0].rsplit(": ", 1)
+    assert said == (
+        "MOE-000: 12 pairs; stopped: 2 pairs made; not replicated: no later sitting settles it alone; more pairs may"
+    )
+    more = settled(*command.split()[1:])
+    assert more.out.splitlines()[0].endswith("; stopped: settled; replicated (settled in two sittings)")
 
 
 def test_a_comparison_without_a_pair_says_how_its_run_failed(ready: Cli, folder: Path) -> None:

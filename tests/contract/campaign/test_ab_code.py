@@ -97,6 +97,7 @@ def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.code == 0, answer.err
     assert ready("criteria", "--json").data["criteria"][0]["computed"]["state"] == "met"
+    assert answer.err.endswith("to keep the code that is better: logbook keep SPEED-000\n")
     base, other = f"main@{main[:9]}", f'"Ten percent"@{faster[:9]}'
     assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
     [finding] = answer.data["answer"]["findings"]
@@ -396,6 +397,22 @@ def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git,
     assert not made.data["answer"]["failed"]
     again = ready(*shlex.split(typed)[1:], "--json")
     assert again.data["id"] == "SPEED-001"
+
+
+@pytest.mark.slow
+def test_no_text_has_the_paths_of_checkouts(ready: Cli, folder: Path) -> None:
+    (folder / "speed.txt").write_text("no number")
+    words = ("--setup", "test -e bench.py", "--", "python3", str(folder / "bench.py"))
+    failed = ready("ab", "--code", "main", "WORK", *words)
+    assert failed.code == 1
+    view = (folder / "logbooks/speed.md").read_text()
+    shown = [ready(*typed.split()).out for typed in ("show SPEED-000", "status", "sync --create --dry-run")]
+    for text in (failed.out, view, *shown):
+        assert "checkouts-" not in text
+        assert "PATH=" not in text
+    assert "  - setup: base:\n    - `test -e bench.py`\n" in view
+    assert "  - `python3 ./bench.py` (×" in view
+    assert 'File "./bench.py", line' in view
 
 
 @pytest.mark.slow

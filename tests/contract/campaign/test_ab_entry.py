@@ -68,6 +68,8 @@ def test_after_a_change_it_runs_a_checkout_and_leaves_the_tree_alone(
     added(ready(*MORE), 2)
     assert state(git, folder) == before
     assert speeds(folder) == {100}
+    main = git("rev-parse", "--short=9", "main")
+    assert f"  - code: `{main}` on main\n" in ready("show", "MOE-000").out
     # The same question of the code as it is now is another entry, which names the first.
     typed = added(ready(*ASK, "--json", *COMMAND), 1)
     assert (typed["id"], typed["answer"]["earlier"], speeds(folder, "MOE-001")) == ("MOE-001", ["MOE-000"], {500})

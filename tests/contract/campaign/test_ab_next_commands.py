@@ -171,6 +171,29 @@ def test_a_branch_that_moved_on_since_is_named(ready: Cli, git: Git, folder: Pat
     typed = next(line for line in again.err.splitlines() if "moved on" in line).partition("logbook ")[2].split()
     newer = added(ready(*typed, *ask), 1)
     assert (newer["id"], newer["values"][1]) == ("MOE-001", f"idea@{now}")
+    assert "Asked of other code in MOE-000." in ready("show", "MOE-001").out
+    # Both names are said in one line; where they are one code by now, no command compares them.
+    main = git("rev-parse", "--short=9", "main")
+    git("branch", "-f", "main", "idea")
+    both = ready("ab", "--like", "MOE-000", *ask).err
+    assert f"main and idea have moved on; this compares {main} and {then}, as before\n" in both
+
+
+def test_changes_that_were_committed_are_not_compared_with_themselves(ready: Cli, git: Git, folder: Path) -> None:
+    git("branch", "-M", "main")
+    (folder / "lib.sh").write_text("speed=110\n")
+    then = git("rev-parse", "--short=9", "HEAD")
+    ask = ("--max-pairs", "1", "--json")
+    added(ready("ab", "--code", "main", "WORK", *ask, "--", "sh", "bench.sh"), 1)
+    assert ready("keep", "MOE-000").code == 0
+    (folder / "lib.sh").write_text("speed=120\n")
+    commit(git, "Faster still")
+    # What HEAD has is not what was measured: that is compared with what was before.
+    hint = ready("keep", "MOE-000", "--json").error["hint"]
+    assert hint.endswith(": logbook ab --like MOE-000")
+    again = ready("ab", "--like", "MOE-000", *ask)
+    assert f"main has moved on; this compares {then}, as before\n" in again.err
+    assert added(again, 1)["id"] == "MOE-002"
 
 
 def test_a_program_that_the_setup_builds(ready: Cli, git: Git, folder: Path) -> None:
@@ -190,6 +213,32 @@ def test_a_program_that_the_setup_builds(ready: Cli, git: Git, folder: Path) -> 
     assert missing.code == 127
     assert "command not found: ./prog" in missing.out
     assert "command not found: ./prog" in ready("next", "--json").data["steps"][-1]["why"]
+
+
+def test_a_command_without_the_flag_of_an_axis_is_printed_whole_with_it(
+    ready: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = ("--max-pairs", "1", "--json")
+    added(ready("ab", "--axis", "env:X=1,2", *ask, "--", "sh", "bench.sh"), 1)
+    (folder / "sub").mkdir()
+    monkeypatch.chdir(folder / "sub")
+    hint = ready("ab", "--axis", "mode=base,new", "--like", "MOE-000", *ask).error["hint"]
+    assert hint.endswith(": logbook ab --axis mode=base,new --cwd .. -- sh bench.sh --mode '{axis}'")
+    made = type_in(ready, hint.rpartition(": ")[2].replace(" -- ", " --max-pairs 1 --json -- "))
+    assert added(made, 1)["id"] == "MOE-001"
+
+
+def test_a_commit_that_needs_a_build_is_asked_again_with_a_setup(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "make.sh").write_text("touch made\n")
+    (folder / "bench.sh").write_text(f"[ -f made ] || exit 1\n{BENCH}")
+    commit(git, "Built")
+    words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
+    failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
+    [typed] = re.findall("if a build makes what it needs: (logbook ab .*)", failed.out)
+    build = "test ! -e make.sh || sh make.sh"
+    made = added(type_in(ready, typed.replace("COMMAND THAT MAKES IT", build), "--json"), 1)
+    assert made["id"] == "MOE-001"
+    assert "COMMAND THAT" not in ready("ab", "--id", "MOE-001", "--max-pairs", "1").out
 
 
 def test_a_setup_that_does_not_do_is_not_kept_and_two_builds_are_said(ready: Cli, git: Git, folder: Path) -> None:

@@ -59,3 +59,19 @@ def test_void_ids_are_a_note(three: Cli, book: Path, findings: Callable[..., Fou
     (book.parent / ".ids/MOE/MOE-003").write_text(json.dumps(owner))
     [found] = findings()
     assert (found["check"], found["severity"], found["items"]) == ("void", "note", ["MOE-003"])
+
+
+def test_an_entry_of_another_branch_is_no_gap(
+    cli: Cli, git: Callable[..., str], folder: Path, findings: Callable[..., Found]
+) -> None:
+    assert cli("start", "moe", "--prefix", "MOE").code == 0
+    git("add", ".")
+    git("commit", "-q", "-m", "The logbook")
+    git("checkout", "-q", "-b", "idea")
+    assert cli("note", "--title", "A note").code == 0
+    git("add", ".")
+    git("commit", "-q", "-m", "A note")
+    git("checkout", "-q", "-")
+    [found] = findings()
+    assert (found["check"], found["items"]) == ("void", ["MOE-000"])
+    assert found["message"] == "MOE-000: on idea, which is not merged here"

@@ -77,6 +77,15 @@ def test_the_text(three: Cli, book: Path) -> None:
     )
 
 
+def test_a_run_that_was_killed_as_it_began_is_mended_in_one_pass(three: Cli, book: Path) -> None:
+    name = at(book / ENTRY).stem
+    (book / "runs" / name / "07.abcde").mkdir()
+    (book / "open").mkdir(exist_ok=True)
+    (book / "open" / f"{name}_07.abcde").write_text("1")
+    assert three("doctor", "--fix").out.endswith("\nmoe: 2 mended, nothing is wrong\n")
+    assert three("doctor").out == "moe: nothing is wrong\n"
+
+
 def test_other_commands_refuse_a_newer_format(three: Cli, book: Path) -> None:
     header = book / HEADER
     header.write_text(header.read_text().replace("format: 2", "format: 3"))

@@ -158,6 +158,37 @@ def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
         assert outcomes(cli, f"T-00{number}") == {"time_s": expected}
 
 
+@pytest.mark.parametrize("like", ["T-000", "T-000/1"])
+def test_what_may_differ_in_one_comparison_may_not_in_another(
+    sides: Callable[..., Cli], folder: Path, monkeypatch: pytest.MonkeyPatch, like: str
+) -> None:
+    cli = sides("checksum=a", "checksum=b", "--gate", "same checksum", metrics=("time_s:min:s",))
+    (folder / "b.sh").write_text('[ -z "$W" ] || Q=$W\n' + SCRIPT)
+    asked = ("--free", "checksum", "--min-effect", "3%", "--seed", "3")
+    assert cli(*AXIS, *asked, *COMMAND).code == 0
+    assert outcomes(cli) == {"time_s": "better"}
+    made = cli("ab", "--axis", "env:W=1,2", "--like", like, "--seed", "3")
+    assert (made.code, "gate same checksum: it is b, not a" in made.out) == (1, True)
+    assert outcomes(cli, "T-001") == {"time_s": "open"}
+    assert f"{like} stands for its command alone here, without --min-effect 3% --free checksum of T-000\n" in made.err
+    assert f"{like} was run with env:Q=1, and so are both sides here\n" in made.err
+    assert Store(folder, "t").entry("T-001").comparison.question.minimum_effect is None
+    # What asks the same is judged the same, and says by what.
+    monkeypatch.setenv("OTHER", "checksum=c")
+    again = cli(*AXIS, "--new", "--like", "T-000", "--seed", "3")
+    assert (again.code, "as in T-000: --min-effect 3% --free checksum\n" in again.err) == (0, True)
+    assert outcomes(cli, "T-002") == {"time_s": "better"}
+
+
+def test_the_place_of_one_axis_takes_no_values_of_another(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text('echo "RESULT time_s=1.0$LOGBOOK_RUN got=$2,$4"\n')
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s")
+    assert cli("ab", "--axis", "m=5,6", "--pairs", "1", "--", "sh", "b.sh", "--m", "{axis}", "--n", "1").code == 0
+    assert cli("ab", "--axis", "n=1,2", "--pairs", "1", "--like", "T-000").code == 0
+    ran = {tuple(run.argv[2:]) for run in Store(folder, "t").runs("T-001")}
+    assert ran == {("--m", "5", "--n", "1"), ("--m", "5", "--n", "2")}
+
+
 def test_the_way_out_of_a_gate_that_each_pair_fails_works_as_printed(sides: Callable[..., Cli]) -> None:
     cli = sides("checksum=a", "checksum=b", "--gate", "same checksum", metrics=("time_s:min:s",))
     free = "logbook ab --id T-000 --free checksum"
