@@ -59,7 +59,7 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
         if s["state"] in ("planned", "blocked"):
             text = f"{s['title']} ({s['state']})"
             yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}")
-    yield from (_comparison(one) for one in answers if one.command or one.retry)
+    yield from (_comparison(one) for one in answers if one.command)
     yield from map(_written, reversed(thread.next_actions))
     yield from (step for step in criteria if not step.command)
     yield from (_replication(one) for one in answers if one.replicate)
@@ -85,16 +85,14 @@ _COMPARISON = {
     "entry": "Ask the open comparison {} again, in a new entry",
     "side": "Ask the open comparison {} the other way round",
     "report": "Mend the gate of the comparison {}, or its command",
-    "commit": "Look at what failed in the comparison {}",
-    "run": "Mend what failed in the comparison {}, then ask it again",
-    "gate": "Mend what failed in the comparison {}, then ask it again",
+    **dict.fromkeys(("mend", "gate"), "Mend what failed in the comparison {}, or discard it"),
+    "run": "Ask the comparison {} again, in which a side failed",
 }
 
 
 def _comparison(one: Synopsis) -> OpenStep:
     text = _COMPARISON.get(one.lacks, "Add pairs to the open comparison {}").format(one.entry)
-    command = one.command or one.retry
-    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=command)
+    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
 
 
 def _replication(one: Synopsis) -> OpenStep:

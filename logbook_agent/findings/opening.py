@@ -12,7 +12,7 @@ from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, ReportedBest, bests, choices
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.tables.frame import Item, frame_of, groups
 from logbook_agent.findings.tables.frame import show as show_value
@@ -98,12 +98,14 @@ NO_ANSWERS = Opening(asked="")
 _LOOKED_AT = 3
 
 
-def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer], *, is_open: bool) -> tuple[str, str]:
+def nothing_settled(
+    records: Records, thread: Thread, answers: Sequence[Answer], here: TypingPlace, *, is_open: bool
+) -> tuple[str, str]:
     """Why nothing is settled, and the command that compares something. `is_open`: a comparison is open."""
     if is_open:
         return "No comparison is settled yet.", ""
     if answers:
-        last, way = answers[-1], go_on(records, answers[-1])
+        last, way = answers[-1], go_on(records, answers[-1], here)
         why = f"No comparison is settled yet: {last.entry} has no pair that counts."
         # A hash is no word.
         is_word = way.first.partition(" ")[0].isalpha()

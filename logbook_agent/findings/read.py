@@ -30,7 +30,7 @@ from logbook_agent.findings.opening import (
 )
 from logbook_agent.findings.protocol import Clock, Records, TypingPlace
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.synopses import Synopsis, moved_on, of_comparisons, without_code
+from logbook_agent.findings.synopses import Synopsis, of_comparisons, without_code
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.codec import decode
@@ -86,8 +86,7 @@ class Findings:
             from logbook_agent.findings.criteria.evidence import facts_of
 
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
-            facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
-            facts = dataclasses.replace(facts, same_code=self.here.code, folder=self.here.folder)
+            facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now(), self.here)
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 
@@ -209,7 +208,8 @@ class Findings:
     def synopses(self) -> tuple[Synopsis, ...]:
         """The comparisons in a sentence each. The state of the criteria, which takes all records, is not needed."""
         thread = Thread(self.records.header, self.summaries)
-        found = of_comparisons(self.records, thread, self.comparisons.answers, self._now()) if self.answers else ()
+        given = self.records, thread, self.comparisons.answers, self._now(), self.here
+        found = of_comparisons(*given) if self.answers else ()
         return tuple(map(self._within_budget, self._with_code(found)))
 
     def _with_code(self, found: Sequence[Synopsis]) -> list[Synopsis]:
@@ -219,8 +219,7 @@ class Findings:
         }
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
         gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
-        left = [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
-        return [moved_on(s, self.comparisons.answer_of(s.entry), self.here) if s.lacks == "commit" else s for s in left]
+        return [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""
@@ -256,7 +255,7 @@ class Findings:
             retried = {one.entry for one in found.answers if one.is_failed}
             asked = [a for a in self.answers if a.failure is None or a.entry in retried]
             is_open = bool(found.left) or any(a.pairs for a in asked)
-            not_settled, command = nothing_settled(self.records, thread, asked, is_open=is_open)
+            not_settled, command = nothing_settled(self.records, thread, asked, self.here, is_open=is_open)
             best = best_of(thread, self.answers)
         reported = [reported_text(one) for one in best_reported(thread)[:1]]
         return dataclasses.replace(

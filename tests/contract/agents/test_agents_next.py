@@ -240,7 +240,7 @@ def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., st
     assert cli("run", "--", "sh", "bench.sh").code == 0
     first = cli("status", "--json").data["command"]
     assert first == f"logbook ab --code {named[0]} WORK --like T-001/1"
-    assert steps(cli)[0]["command"] == f"logbook ab --code {named[0]} main --like T-001/1 --min-effect 0.3 --new"
+    assert steps(cli)[0]["command"] == f"logbook ab --code {named[0]} main --like T-001/1 --min-effect 0.3"
     git("commit", "-q", "-a", "-m", "second")
     for command in (first, steps(cli)[0]["command"]):
         assert cli(*shlex.split(command)[1:], "--evaluator", "none", "--pairs", "1").code == 0
