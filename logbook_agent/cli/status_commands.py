@@ -108,6 +108,8 @@ def _about(form: str, kind: str = "") -> _Lines:
     def lines(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
         text = ": ".join(filter(None, (f"{one['id']} {one['title']}", one.get("text"))))
         yield form.format(text) + (f" (commit {one['commit'][:9]})" if "commit" in one else ""), kind
+        if "command" in one:
+            yield f"  to let them count: {one['command']}", "command"
 
     return lines
 

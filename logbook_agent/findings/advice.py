@@ -196,6 +196,11 @@ def show(entry_id: str) -> str:
     return f"logbook show {entry_id}"
 
 
+def accept(entry_id: str) -> str:
+    """What to type to let the withheld numbers of an entry count."""
+    return f"logbook edit {entry_id} --accept WHY"
+
+
 def sweep_more(entry_id: str, *options: str) -> str:
     """What to type to go on with a sweep."""
     return _line(f"logbook sweep --id {entry_id}", *options)

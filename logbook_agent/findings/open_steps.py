@@ -1,6 +1,7 @@
 """What is left to do in a thread, from its summaries and answers alone.
 
-The order, which every reader has: stop criteria that a command can meet; what is planned or blocked; comparisons that
+The order, which every reader has: stop criteria that a command can meet; what is planned or blocked, and runs that did
+not come to their end, or whose numbers are withheld; comparisons that
 further pairs would probably settle, the nearest to an answer first, and those of which a side failed in every pair;
 next actions that people wrote, the latest first; other stop criteria; and what one sitting settled. A comparison whose
 entry is withdrawn or superseded, or about which somebody decided, is left alone.
@@ -13,13 +14,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from logbook_agent.findings.advice import accept
+from logbook_agent.findings.attempts import withheld
 from logbook_agent.findings.carried_out import commands_in
 from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 
-StepKind = Literal["criterion", "plan", "comparison", "next action", "replication", "first comparison"]
+StepKind = Literal["criterion", "plan", "run", "comparison", "next action", "replication", "first comparison"]
+# Of what waits, the states that nobody ends here.
+_GOING = ("running", "submitted", "unknown")
 # Stop criteria that are met by going on, whatever comes next.
 _BY_THEMSELVES = ("budget", "date")
 
@@ -55,14 +60,27 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     numbers = {id(criterion): at for at, criterion in enumerate(thread.header.stop_criteria, start=1)}
     criteria = [_criterion(numbers[id(one)], one) for one in unmet(thread.header)]
     yield from (step for step in criteria if step.command)
-    for s in thread.open:
-        if s["state"] in ("planned", "blocked"):
-            text = f"{s['title']} ({s['state']})"
-            yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}")
+    going_on = {one.entry for one in answers if one.command}
+    yield from (_waiting(s) for s in thread.open if s["state"] not in _GOING and s["id"] not in going_on)
+    yield from (_withheld(s, why) for s in reversed(thread.counted) if (why := withheld(s)))
     yield from (_comparison(one) for one in answers if one.command)
     yield from map(_written, reversed(thread.next_actions))
     yield from (step for step in criteria if not step.command)
     yield from (_replication(one) for one in answers if one.replicate)
+
+
+def _waiting(said: Summary) -> OpenStep:
+    """What an entry waits for: a plan that somebody takes up, or a run that did not come to its end."""
+    entry, state = said["id"], said["state"]
+    if state in ("planned", "blocked"):
+        return OpenStep(kind="plan", entry=entry, text=f"{said['title']} ({state})", why=f"{entry} is {state}")
+    text = f"{'Wait for the run' if state == 'orphaned' else 'Run it again'}: {said['title']}"
+    return OpenStep(kind="run", entry=entry, text=text, why=f"{entry} is {state}")
+
+
+def _withheld(said: Summary, why: str) -> OpenStep:
+    text = f"Run it again, or let its withheld numbers count: {said['title']}"
+    return OpenStep(kind="run", entry=said["id"], text=text, why=why, command=accept(said["id"]))
 
 
 def _written(said: Summary) -> OpenStep:

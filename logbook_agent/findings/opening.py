@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.advice import ab_like, go_on, show
-from logbook_agent.findings.attempts import FAILURE, outcome_text
+from logbook_agent.findings.advice import ab_like, accept, go_on, show
+from logbook_agent.findings.attempts import FAILURE, outcome_text, withheld
 from logbook_agent.findings.best import BestCase, ReportedBest, bests, choices
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.comparison.answer import Answer
@@ -51,11 +51,13 @@ class InWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """An entry with a negative result, or whose runs failed: that result as Markdown, or how it failed."""
+    """An entry with a negative result, or whose runs failed: that result as Markdown, or how it failed; `command` lets
+    numbers count that are withheld."""
 
     entry: str
     title: str
     text: str
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +228,9 @@ def failures(
         how = "" if is_told else _how_it_failed(s)
         text = stated.get(s["id"])
         if s["state"] != VOID and (how or text) and not thread.is_over(s):
-            (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))
+            command = accept(s["id"]) if how and withheld(s) else ""
+            one = Failed(entry=s["id"], title=s["title"], text=text or how, command=command)
+            (failed if how else negative).append(one)
     return tuple(failed), tuple(negative)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,6 +169,47 @@ def test_the_command_of_a_next_action_runs_in_its_folder(
         options, _, words = command.partition(" -- ")
         [row] = cli(*shlex.split(f"{options} --json -- {words}")[1:]).data["runs"][0]["rows"]
         assert row["metrics"]["a"]["median"] == measured
+
+
+def test_a_run_that_was_cut_off_is_waited_for_and_made_again(
+    git: Callable[..., str], cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    (folder / "bench.sh").write_text(
+        "if [ -f ../kill ]; then rm ../kill; kill -9 $PPID; sleep 1; fi; echo METRIC a=3\n"
+    )
+    (folder / "sub").mkdir()
+    (folder / "kill").touch()
+    words = [sys.executable, "-m", "logbook_agent", "run", "--cwd", "sub", "--", "sh", "../bench.sh"]
+    subprocess.run(words, cwd=folder, capture_output=True, check=False)
+    [step] = steps(cli)
+    if step["why"] == "MOE-000 is orphaned":
+        assert cli(*shlex.split(step["command"])[1:]).code != 2
+        [step] = steps(cli)
+    assert (step["kind"], step["why"]) == ("run", "MOE-000 is interrupted")
+    # One word for it, once.
+    said = [line for line in cli("status").out.splitlines() if "interrupted" in line]
+    assert said == ["interrupted: MOE-000 sh ../bench.sh", "entries: 1 (1 interrupted)"]
+    for place, cwd in (("sub", ""), (".", "--cwd sub ")):
+        monkeypatch.chdir(folder / place)
+        [step] = steps(cli)
+        assert step["command"] == f"logbook run --id MOE-000 {cwd}-- sh ../bench.sh"
+    assert cli(*shlex.split(step["command"])[1:]).code == 0
+    assert "run" not in [one["kind"] for one in steps(cli)]
+
+
+def test_withheld_numbers_are_accepted_by_a_command(cli: Cli, git: Callable[..., str], folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    (folder / "bench.sh").write_text("echo '# edited' >> bench.sh; sleep 1.1; echo METRIC a=3\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    cli("run", "--", "sh", "bench.sh")
+    [step] = [one for one in steps(cli) if one["kind"] == "run"]
+    command = "logbook edit MOE-000 --accept WHY"
+    assert (step["command"], "code changed during the run: bench.sh" in step["why"]) == (command, True)
+    assert f"  to let them count: {command}\n" in cli("status").out
+    assert cli(*shlex.split(command)[1:]).code == 0
+    assert command not in cli("status").out + cli("next").out
 
 
 @pytest.mark.slow
