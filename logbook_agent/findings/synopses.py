@@ -107,12 +107,13 @@ class _Asked:
 
 
 def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str, Answer]:
-    """By the entry of a comparison that is open the last one that asks the same for larger effects."""
+    """By the entry of a comparison that is open the last one that asks the same for larger effects, of whatever
+    code."""
     found: dict[str, list[Answer]] = {}
     for a in answers:
         stated, q = records.entry(a.entry).comparison, replace(a.question, minimum_effect=MINIMUM_EFFECT)
         if stated is not None and stated.run is not None:
-            found.setdefault(repr((q, a.codes, stated.run.argv, stated.run.env)), []).append(a)
+            found.setdefault(repr((q, stated.run.argv, stated.run.env)), []).append(a)
     return {
         a.entry: last
         for *before, last in found.values()

@@ -149,7 +149,8 @@ def to_settle(answer: Answer, finding: Finding) -> str:
             return ""
         case Lacks("pairs"):
             like = f"`logbook ab --like {answer.entry} --min-effect {effect}`" if (effect := _larger(finding)) else ""
-            return more_pairs(finding) + (f": {like}" if like and answer.is_typed and not finding.is_practical else "")
+            is_said = like and answer.is_typed and not answer.is_bound and not finding.is_practical
+            return more_pairs(finding, is_bound=answer.is_bound) + (f": {like}" if is_said else "")
         case Lacks("values"):
             return "runs in which both sides report a value above zero"
         case Lacks("direction"):
@@ -176,10 +177,12 @@ def _passing(answer: Answer, side: str) -> str:
     return f"{needs}: further pairs run what failed again"
 
 
-def more_pairs(finding: Finding) -> str:
-    """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact."""
+def more_pairs(finding: Finding, *, is_bound: bool = False) -> str:
+    """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact.
+    `is_bound`: its minimum effect is given."""
     if finding.lacks is None or finding.lacks.pairs is None:
-        return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
+        larger = "" if is_bound else ", or state a larger minimum effect"
+        return f"more pairs than is practical: measure for longer in each run{larger}"
     if finding.lacks.pairs <= BLOCK_PAIRS or not finding.judged:
         return f"at least {counted(finding.lacks.pairs, 'more pair')}"
     return "tens of pairs more"

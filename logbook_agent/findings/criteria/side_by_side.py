@@ -109,7 +109,11 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     way = facts.go_on(answer)
     # No criterion is met by a discard.
     command = "" if way.lacks == "mend" else way.command
-    needs = "" if command else way.first or (f"it needs {more_pairs(finding)}" if finding.lacks_pairs else "")
+    needs = (
+        ""
+        if command
+        else way.first or (f"it needs {more_pairs(finding, is_bound=True)}" if finding.lacks_pairs else "")
+    )
     return unmet("; ".join(filter(None, [count + _said(others[0]), needs])), entries, command=command)
 
 

@@ -196,6 +196,32 @@ def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Pat
     assert (more["pairs"], "measure for longer" in more["stopped"]["why"]) == (100, True), more["stopped"]
 
 
+def test_what_is_asked_for_larger_effects_is_left_to_that_unless_a_criterion_asks_it(ready: Cli, folder: Path) -> None:
+    noisy = 'n=$((1000 + LOGBOOK_RUN * 37 % 11 * 6)); [ "$2" = base ] || n=$((n + 8)); echo "RESULT tflops=$n"\n'
+    (folder / "bench.sh").write_text(noisy)
+    assert ready(*ASK[:-1], "20", "--seed", "2", *COMMAND).code == 0
+    assert "logbook ab --like MOE-000 --min-effect " in ready("status").out
+    # A criterion states its own minimum effect: no larger one meets it.
+    predicate = "compared: {axis: mode, values: [base, new], settled: true}"
+    assert ready("criteria", "--add", "new is settled", "--predicate", predicate).code == 0
+    for question in ("status", "next", "criteria"):
+        text = ready(question).out
+        assert (
+            "it needs more pairs than is practical: measure for longer in each run" in text,
+            "--min-effect" in text,
+        ) == (
+            True,
+            False,
+        )
+    # Asked all the same, of code that was edited meanwhile.
+    (folder / "bench.sh").write_text(f"{noisy}# edited\n")
+    assert ready("ab", "--like", "MOE-000", "--min-effect", "50%").code == 0
+    answers = {one["id"]: one for one in ready("status", "--json").data["answers"]}
+    assert (answers["MOE-000"]["why"], answers["MOE-001"]["outcome"]) == ("MOE-001 asks it again", "no difference")
+    [step] = ready("next", "--json").data["steps"]
+    assert step["why"].startswith("MOE-000: new against base is open"), "the criterion asks for effects from 1% on"
+
+
 def test_the_rest_of_a_fixed_number_of_pairs_is_asked_for(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(f'[ "$LOGBOOK_RUN" -lt 7 ] || exit 3\n{BENCH}')
     ready(*ASK[:-2], "--pairs", "20", *COMMAND)
