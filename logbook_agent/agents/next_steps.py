@@ -7,7 +7,7 @@ import dataclasses
 import shlex
 
 from logbook_agent.findings.advice import ab_more, measure, needed_setup
-from logbook_agent.findings.open_steps import OpenStep, open_steps
+from logbook_agent.findings.open_steps import OpenStep, has_command, open_steps, unmet
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
 
@@ -21,11 +21,12 @@ def next_steps(found: Findings) -> list[OpenStep]:
     for step in open_steps(found.thread, first.answers):
         step = _waiting(found, step) if step.kind in ("plan", "run") and not step.command else _in_folder(found, step)
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
-    if first.not_settled and all(step.kind == "criterion" and not step.command for step in kept.values()):
-        text = (
-            "Compare two cases in pairs" if any(s["rows"] for s in found.thread.summaries) else "Measure a first case"
-        )
-        kept[""] = OpenStep(kind="first comparison", text=text, why=first.not_settled, command=first.command)
+    is_to_compare = first.not_settled and not any(map(has_command, unmet(found.header)))
+    if is_to_compare and all(step.kind == "criterion" for step in kept.values()):
+        is_measured = any(s["rows"] for s in found.thread.summaries)
+        text = "Compare two cases in pairs" if is_measured else "Measure a first case"
+        step = OpenStep(kind="first comparison", text=text, why=first.not_settled, command=first.command)
+        kept = {**kept, "": step} if is_measured else {"": step, **kept}
     return [_typed(found, step) for step in kept.values()]
 
 

@@ -126,21 +126,12 @@ def criteria_command(
 
 
 def _tagged(space: Workspace, name: str) -> str:
-    """The commit of a tag; empty for a commit and a branch. Raises UsageError for a name that git does not know."""
-    repository, code = repository_of(space.cwd), code_hash(name)
-    if repository is None or _COMMIT.fullmatch(code):
+    """The commit of a tag; empty for other names, also of a branch that somebody will make."""
+    repository = repository_of(space.cwd)
+    if repository is None or _COMMIT.fullmatch(code_hash(name)):
         return ""
-    command = ["rev-parse", "--short=9", "--verify", "--quiet"]
-    tag, known = (
-        try_git(repository.top, [*command, f"{ref}^{{commit}}"], space.environ) for ref in (f"refs/tags/{name}", code)
-    )
-    if not tag and not known:
-        raise UsageError(
-            f"git knows no {name}",
-            cause="a criterion compares commits, branches or tags that are there",
-            hint=f"make it first: git branch {shlex.quote(code)}",
-        )
-    return (tag or b"").decode().strip()
+    words = ["rev-parse", "--short=9", "--verify", "--quiet", f"refs/tags/{name}^{{commit}}"]
+    return (try_git(repository.top, words, space.environ) or b"").decode().strip()
 
 
 def _fixed(space: Workspace, book: Book, change: CriteriaRequest) -> str:

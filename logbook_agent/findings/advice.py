@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.cases import typed_env
+from logbook_agent.findings.cases import Case, typed_env
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import needed
 from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
@@ -126,6 +126,14 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
     return _line(f"logbook run --id {entry.id}", *options, "--", command)
 
 
+def more_runs(record: Record, case: Case, runs: int, here: TypingPlace) -> str:
+    """What to type for so many more runs of a case of an entry: pairs, where it is a side of a comparison."""
+    stated = record.entry.comparison
+    if stated is None or case.part is None or not _has_command(stated):
+        return measure(record, times=runs, cwd=here.folder(case.cwd or "."))
+    return ab_again(record.id, stated, runs, is_over=stated.design.fixed)
+
+
 def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Continuation:
     """How to go on where a side, or the setup, failed. What never passed fails again on the same code: the question is
     asked again of other code alone; before that it can be mended, or the entry discarded."""
@@ -141,8 +149,8 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     if answer.pairs:
         # It passed on this code before.
         return Continuation(command=ab_afresh(entry_id, new=False), lacks="run")
-    turned = other_evaluator(entry_id, stated) if side == stated.question.base else ""
-    if not turned and (why := unreported(records.topic, record)):
+    is_turned = side == stated.question.base and bool(other_evaluator(entry_id, stated))
+    if not is_turned and (why := unreported(records.topic, record)):
         last = max((run.run for run in own), default=None)
         command = show(f"{entry_id}/{last} --log" if last is not None else entry_id)
         return Continuation(command=command, lacks="report", first=why)
@@ -150,7 +158,6 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     failed = "the setup" if side == SETUP else code_hash(side) if is_commit else f"{stated.question.axis}={side}"
     ways = [
         f"give ab --id {entry_id} another --setup" if side == SETUP else "",
-        f"measure both with the files of the other side: `{turned}`" if turned else "",
         "compare another one" if is_commit else "mend the code",
         "discard the entry",
     ]

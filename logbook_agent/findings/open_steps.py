@@ -48,8 +48,9 @@ def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     closing = thread.header.closing
     if closing is not None:
         return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
-    # A second sitting is due after a while: no page changes by itself.
-    first = next((step for step in open_steps(thread, answers) if step.kind != "replication"), None)
+    # A second sitting is due after a while: no page changes by itself. Before the first number, no criterion is met.
+    left_out = {"replication"} if any(s["rows"] for s in thread.summaries) else {"replication", "criterion"}
+    first = next((step for step in open_steps(thread, answers) if step.kind not in left_out), None)
     return (first.entry, first.text) if first is not None else ("", "")
 
 
@@ -58,14 +59,13 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     if thread.header.closing is not None:
         return
     numbers = {id(criterion): at for at, criterion in enumerate(thread.header.stop_criteria, start=1)}
-    criteria = [_criterion(numbers[id(one)], one) for one in unmet(thread.header)]
-    yield from (step for step in criteria if step.command)
+    yield from (_criterion(numbers[id(one)], one) for one in unmet(thread.header) if has_command(one))
     going_on = {one.entry for one in answers if one.command}
     yield from (_waiting(s) for s in thread.open if s["state"] not in _GOING and s["id"] not in going_on)
     yield from (_withheld(s, why) for s in reversed(thread.counted) if (why := withheld(s)))
     yield from (_comparison(one) for one in answers if one.command)
     yield from map(_written, reversed(thread.next_actions))
-    yield from (step for step in criteria if not step.command)
+    yield from (_criterion(numbers[id(one)], one) for one in unmet(thread.header) if not has_command(one))
     yield from (_replication(one) for one in answers if one.replicate)
 
 
@@ -91,6 +91,11 @@ def _written(said: Summary) -> OpenStep:
         command = f"logbook run --continues {said['id']} -- {command}"
     why = f"the next action of {said['id']}"
     return OpenStep(kind="next action", entry=said["id"], text=said["next_lead"] or "", why=why, command=command)
+
+
+def has_command(criterion: Criterion) -> bool:
+    """Whether a command makes the runs that a criterion lacks."""
+    return criterion.computed is not None and bool(criterion.computed.command)
 
 
 def unmet(header: Header) -> list[Criterion]:
@@ -121,10 +126,11 @@ def _replication(one: Synopsis) -> OpenStep:
 
 def _criterion(number: int, criterion: Criterion) -> OpenStep:
     computed = criterion.computed
+    is_judged = computed is None or "judgement" in (criterion.predicate or ())
     return OpenStep(
         kind="criterion",
         text=f"Meet the stop criterion: {criterion.text}",
-        why=computed.reason if computed else f"a person judges it, by criteria --met {number} --evidence ID",
+        why=computed.reason if computed else "a person judges it",
         settles=criterion.text,
-        command=computed.command if computed else "",
+        command=f"logbook criteria --met {number} --evidence ID" if is_judged else computed.command if computed else "",
     )

@@ -121,7 +121,7 @@ def nothing_settled(
     elif any(s["rows"] for s in thread.summaries):
         why = "No result counts: all were discarded, superseded or declared void."
     else:
-        return "Nothing was measured yet.", "logbook run --help"
+        return "Nothing was measured yet.", "logbook run -- COMMAND"
     return why, _first_comparison(records, thread)
 
 

@@ -17,7 +17,7 @@ from logbook_agent.findings.best import best_reported
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answer_lines import failures as failed_pairs
 from logbook_agent.findings.comparisons import Comparisons
-from logbook_agent.findings.open_steps import next_step
+from logbook_agent.findings.open_steps import has_command, next_step, unmet
 from logbook_agent.findings.opening import (
     NO_ANSWERS,
     Opening,
@@ -104,9 +104,10 @@ class Findings:
         return "" if limits == NO_BUDGET else f"budget: {limits.text(*spent(self.contents.records, self._now()))}"
 
     def typed(self, command: str) -> str:
-        """A command that makes runs, as it is typed here; empty where the budget allows none."""
+        """A command as it is typed here; empty for one that makes runs where the budget allows none."""
         limits = self.records.header.limits
-        is_spent = limits != NO_BUDGET and limits.is_spent(*spent(self.contents.records, self._now()))
+        makes_runs = command.split()[1:2] in (["ab"], ["run"], ["sweep"])
+        is_spent = makes_runs and limits != NO_BUDGET and limits.is_spent(*spent(self.contents.records, self._now()))
         return "" if is_spent else addressed(command, self.naming)
 
     def _doubt(self, criterion: Criterion) -> str | None:
@@ -256,6 +257,9 @@ class Findings:
             asked = [a for a in self.answers if a.failure is None or a.entry in retried]
             is_open = bool(found.left) or any(a.pairs for a in asked)
             not_settled, command = nothing_settled(self.records, thread, asked, self.here, is_open=is_open)
+            # A help is no advice where a whole command stands.
+            is_help = command.endswith(" --help")
+            command = "" if is_help and any(map(has_command, unmet(thread.header))) else command
             best = best_of(thread, self.answers)
         reported = [reported_text(one) for one in best_reported(thread)[:1]]
         return dataclasses.replace(

@@ -177,7 +177,8 @@ def _comparison(found: Findings, one: Synopsis, here: OnMachine) -> dict[str, ob
     `pairs_to_add`, no practical number of them would settle it."""
     more = {
         "why": _text(one.why),
-        "command": here.free(found.typed(one.command)),
+        # Whether a label may differ is for a person to say: `why` has how.
+        "command": here.free(found.typed(one.command)) if one.lacks != "gate" else "",
         "pairs_to_add": one.pairs,
         "lacks": one.lacks if one.lacks != "pairs" else "",
         # Nearly all are exploratory.

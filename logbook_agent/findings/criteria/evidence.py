@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from logbook_agent.findings.advice import Continuation, go_on
+from logbook_agent.findings.advice import Continuation, go_on, more_runs
 from logbook_agent.findings.cases import Case, cases, without_zeros
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
@@ -85,8 +85,8 @@ class Rows:
 class Facts:
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
     decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison, `branches`
-    the branch that held the code of a side when it was compared; `go_on` says how to go on with one, as
-    commands are typed `here`."""
+    the branch that held the code of a side when it was compared; `go_on` says how to go on with one, `more` what
+    to type for so many more runs of a case, as commands are typed `here`."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -99,6 +99,7 @@ class Facts:
     kept: Mapping[str, str] = field(default_factory=dict)
     branches: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     go_on: Callable[[Answer], Continuation] = lambda answer: Continuation(command=f"logbook ab --id {answer.entry}")
+    more: Callable[[Case, int], str] = lambda case, runs: ""
     here: TypingPlace = NOWHERE
 
 
@@ -129,6 +130,7 @@ def facts_of(
             for side, names in record.entry.comparison.branches.items()
         },
         go_on=lambda answer: go_on(records, answer, here),
+        more=lambda case, runs: more_runs(records.record(case.entry), case, runs, here),
         here=here,
     )
 

@@ -77,7 +77,7 @@ class SideBySide:
             names = {name for value in names for name in (code_name(value), code_hash(value)[:9])}
         is_of_axis = self.axis in (OF_CODE if question.axis == CODE_AXIS else (question.axis,))
         known = {canonical(name) for name in names}
-        return is_of_axis and all({canonical(v), str(v)[:9]} & known for v in self.values)
+        return is_of_axis and all({canonical(v), code_hash(str(v))[:9]} & known for v in self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -198,6 +199,33 @@ def test_a_run_that_was_cut_off_is_waited_for_and_made_again(
     assert "run" not in [one["kind"] for one in steps(cli)]
 
 
+def test_what_a_person_judges_and_what_a_target_lacks_have_a_command(cli: Cli, folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max", "--stop", "someone agrees")
+    cli("start", "two", "--prefix", "TWO", "--metric", "a:max")
+    target = "target: {metric: a, at_least: 3}"
+    cli("-L", "moe", "criteria", "--add", "three", "--predicate", target)
+    cli("-L", "moe", "run", "--", "echo", "METRIC a=3")
+    reached, judged = cli("-L", "moe", "next", "--json").data["steps"][:2]
+    assert "more that reach it would settle it" in reached["why"]
+    command = reached["command"]
+    assert re.fullmatch(r"logbook run --id MOE-000 --repeat \d+ -- echo 'METRIC a=3'", command)
+    assert (judged["why"], judged["command"]) == (
+        "a person judges it",
+        "logbook -L moe criteria --met 1 --evidence ID",
+    )
+    assert cli(*shlex.split(command)[1:]).code == 0
+    assert [c["met"] for c in cli("-L", "moe", "criteria", "--json").data["criteria"]] == [False, True]
+    # Of a side of a comparison, pairs are what adds runs.
+    cli("-L", "two", "criteria", "--add", "three", "--predicate", target)
+    assert (
+        cli("-L", "two", "ab", "--axis", "n=3,4", "--max-pairs", "2", "--", "sh", "-c", "echo METRIC a={axis}").code
+        == 0
+    )
+    assert re.fullmatch(
+        r"logbook ab --id TWO-000 --max-pairs \d+", cli("-L", "two", "next", "--json").data["steps"][0]["command"]
+    )
+
+
 def test_withheld_numbers_are_accepted_by_a_command(cli: Cli, git: Callable[..., str], folder: Path) -> None:
     cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
     (folder / "bench.sh").write_text("echo '# edited' >> bench.sh; sleep 1.1; echo METRIC a=3\n")
@@ -262,7 +290,8 @@ def test_an_ab_of_code_closes_the_action_that_names_it(cli: Cli, git: Callable[.
 
 
 def test_criteria_are_named_from_the_first_moment(thread: Cli) -> None:
-    assert [one["kind"] for one in steps(thread)] == ["criterion", "first comparison"]
+    assert [one["kind"] for one in steps(thread)] == ["first comparison", "criterion"]
+    assert steps(thread)[0]["command"] == "logbook run -- COMMAND", "what start said"
 
 
 def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., str], folder: Path) -> None:

@@ -90,7 +90,7 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--goal", "Does six help?", "--metric", "tflops:max:TF/s").code == 0
     lines = cli("status").out.splitlines()[:4]
     assert lines[:2] == ["moe (moe, MOE)", "asked: Does six help?"]
-    assert "logbook run --help" in lines[3]
+    assert lines[3] == "  type: logbook run -- COMMAND", "what start said"
     cli("run", "--next", "compare them", "--", "echo", "RESULT tflops=2")
     lines = cli("status").out.splitlines()[:5]
     assert "logbook ab --help" in lines[3]
