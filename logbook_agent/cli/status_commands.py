@@ -82,6 +82,7 @@ def status_lines(data: StatusAnswer) -> Iterator[tuple[str, str]]:
 _COMMANDS = {
     **dict.fromkeys(("answers", "decisions", "open", "negative_results", "failed", "in_words"), "list"),
     "next_actions": "next",
+    "criteria": "criteria",
 }
 
 

@@ -3,6 +3,7 @@ next."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -90,7 +91,10 @@ def of_comparisons(
     asked = _Asked(
         codes={_codes(a) for a in answers}, again=again, failed={a.entry for a in failed}, now=now, here=here
     )
-    made = [_synopsis(records, thread, a, asked) for a in {id(a): a for a in (*shown, *failed)}.values()]
+    in_order = {a.entry: a for a in (*shown, *failed)}.values()
+    named = Counter(_code_names(a) for a in in_order)
+    told = [replace(a, is_namesake=bool(names := _code_names(a)) and named[names] > 1) for a in in_order]
+    made = [_synopsis(records, thread, a, asked) for a in told]
     return tuple(one for one in made if one.command or not one.is_failed)
 
 
@@ -126,6 +130,11 @@ def _is_other_code(answers: Sequence[Answer], one: Answer, other_id: str) -> boo
     """Whether an entry that asks the same states other code."""
     codes = next((a.codes for a in answers if a.entry == other_id), ())
     return bool(one.codes and codes) and one.codes != codes
+
+
+def _code_names(answer: Answer) -> tuple[str, ...]:
+    """The names of the codes that an answer compares; empty for another axis."""
+    return tuple(map(code_name, answer.question.values)) if answer.question.axis == CODE_AXIS else ()
 
 
 def _names(answer: Answer) -> tuple[str, ...]:

@@ -141,7 +141,8 @@ class Answer:
     `apart` is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name
     and the reason. `asks` is a digest of the question with its command, of any code, and `codes` tells that of each
     side from others. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once;
-    `is_bound`: a stop criterion asks it, whose minimum effect no larger one meets. `code` labels the
+    `is_bound`: a stop criterion asks it, whose minimum effect no larger one meets; `is_namesake`: it stands
+    beside another one of the same names of code. `code` labels the
     code of each side, `times` are when each pair began and ended. Findings of goals come first, in the order of the
     metrics."""
 
@@ -169,6 +170,7 @@ class Answer:
     codes: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
     is_bound: bool = False
+    is_namesake: bool = False
 
     @property
     def last(self) -> str:
