@@ -51,6 +51,14 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         is_same = all(path.startswith(f"{root}/") or workspace.config.code.is_document(path) for path in paths)
         return commit if is_same else None
 
+    @cache
+    def mark(folder: str, argv: tuple[str, ...], written: str | None) -> str | None:
+        from logbook_agent.running.provenance.git import CodeLook  # for comparisons that failed alone
+
+        rules = workspace.config.code.reading(written)
+        look = CodeLook(folder_of(folder, workspace), workspace.root, argv, workspace.environ, rules)
+        return look.facts().code.mark
+
     def another(stated: Comparison, side: str) -> str:
         if stated.question.axis == CODE_AXIS and side == SETUP:
             return next(filter(None, (another(stated, value) for value in stated.question.values)), "")
@@ -60,12 +68,8 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         recorded, run = stated.code.get(side) or stated.code.get(stated.question.base), stated.run
         if recorded is None or run is None or any(one.differed for one in stated.evaluator):
             return ""
-        from logbook_agent.running.provenance.git import CodeLook  # for comparisons that failed alone
-
         base = next(iter(run.values), stated.question.base)
-        argv = [word.replace(ANY, base) for word in run.argv]
-        rules = workspace.config.code.reading(run.read)
-        now = CodeLook(folder_of(run.cwd, workspace), workspace.root, argv, workspace.environ, rules).facts().code.mark
-        return "WORK" if now not in (None, recorded.mark) else ""
+        argv = tuple(word.replace(ANY, base) for word in run.argv)
+        return "WORK" if mark(run.cwd, argv, run.read) not in (None, recorded.mark) else ""
 
     return TypingPlace(of=of, knows=knows, code=code, another=another, folder=folder, gone=gone)
