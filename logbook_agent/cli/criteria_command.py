@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.declared import number, option, repeated
 from logbook_agent.cli.options import BUDGET, Common, Text, prose, prose_option
 from logbook_agent.cli.output import say
-from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.criteria import (
     CriteriaRequest,
     JudgeRequest,

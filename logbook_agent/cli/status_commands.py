@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.declared import number, option
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, json_answer
-from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.overview import overview
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
