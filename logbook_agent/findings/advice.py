@@ -26,8 +26,7 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
 from logbook_agent.model.gates import SAME, values_of
-from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, is_own
-from logbook_agent.model.run import Run
+from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.lists import axis_option
@@ -138,7 +137,7 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     """How to go on where a side, or the setup, failed. What never passed fails again on the same code: the question is
     asked again of other code alone; before that it can be mended, or the entry discarded."""
     entry_id, record = answer.entry, records.record(answer.entry)
-    stated, own = record.entry.comparison, (s.run for s in record.runs if _is_of(s.run, side))
+    stated = record.entry.comparison
     if record.entry.recipe is not None:
         return Continuation(command=sweep_more(entry_id, "--retry-failed"), lacks="run")
     if stated is None or not _has_command(stated):
@@ -151,21 +150,19 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
         return Continuation(command=ab_afresh(entry_id, new=False), lacks="run")
     is_turned = side == stated.question.base and bool(other_evaluator(entry_id, stated))
     if not is_turned and (why := unreported(records.topic, record)):
-        last = max((run.run for run in own), default=None)
-        command = show(f"{entry_id}/{last} --log" if last is not None else entry_id)
-        return Continuation(command=command, lacks="report", first=why)
+        own = [s.run.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
+        last = max(own or [s.run.run for s in record.runs])
+        return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=why)
     is_commit = stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP)
-    failed = "the setup" if side == SETUP else code_hash(side) if is_commit else f"{stated.question.axis}={side}"
-    ways = [
-        f"give ab --id {entry_id} another --setup" if side == SETUP else "",
-        "compare another one" if is_commit else "mend the code",
-        "discard the entry",
-    ]
-    what = "is a commit, which fails again" if is_commit and side != SETUP else "fails again on the same code"
+    name, again, mend = f"{stated.question.axis}={side}", "fails again on the same code", "mend the code"
+    if side == SETUP:
+        name, mend = "the setup", f"mend it, or give ab --id {entry_id} another --setup"
+    elif is_commit:
+        name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
     return Continuation(
-        command=command_line(["logbook", "discard", entry_id, "--why", f"{failed} fails"]),
+        command=command_line(["logbook", "discard", entry_id, "--why", f"{name} fails"]),
         lacks="mend",
-        first=f"{failed} {what}: {', or '.join(filter(None, ways))}",
+        first=f"{name} {again}: {mend}, or discard the entry",
         then="" if is_commit else ab_afresh(entry_id, new=False),
     )
 
@@ -177,10 +174,6 @@ def ab_now(entry_id: str, stated: Comparison, here: TypingPlace) -> str:
         return ab_afresh(entry_id, new=False)
     codes = [code_name(v) if here.of(code_name(v)) is not None else code_typed(v) for v in stated.question.values]
     return f"logbook ab --code {shlex.join(codes)} --like {entry_id}"
-
-
-def _is_of(run: Run, side: str) -> bool:
-    return is_own(run, SETUP) if side == SETUP else run.part is not None and run.part.side == side
 
 
 def unreported(topic: str, record: Record) -> str:

@@ -93,19 +93,21 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
         if len(good) >= asked.cases:
             return met("; ".join(map(_said, good[: asked.cases])), entries)
     count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
-    before = all_[-1][0] if all_ and not present else None
-    why, command = _missing(asked, facts, base, side, metric if metric not in primary else None, before)
+    named = metric if metric not in primary else None
     others = sorted((one for one in latest if one not in good), key=lambda one: one[1].is_settled)
     if present and not latest:
         entry = present[-1][0].entry
         return unmet(f"{count}{entry} was discarded by {facts.discarded[entry]}")
     if not others:
+        before = all_[-1][0] if all_ and not present else None
+        why, command = _missing(asked, facts, base, side, named, before)
         return unmet(count + why, entries, command=command)
     answer, finding = others[0]
     if finding.is_settled:
         wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
         is_coarse = answer.question.minimum_effect > asked.min_effect
-        return unmet(count + _said(others[0]) + wanted, entries, command=command if is_coarse else "")
+        command = _missing(asked, facts, base, side, named, None)[1] if is_coarse else ""
+        return unmet(count + _said(others[0]) + wanted, entries, command=command)
     way = facts.go_on(answer)
     # No criterion is met by a discard.
     command = "" if way.lacks == "mend" else way.command
@@ -169,17 +171,9 @@ def _missing(
     rest = {name: value for name, value in side.items() if name not in (axis, *more)}
     sides = f"{axis}={show(side[axis])} with {show(base[axis])}"
     at = f" at {words(rest)}" if rest else ""
-    asked_in = {answer.entry for answer in facts.answers if answer.entry not in facts.discarded}
-    for (entry, tested), branches in facts.branches.items():
-        if axis in OF_CODE and side[axis] in branches and "@" not in tested and entry in asked_in:
-            why = f": {entry} compared changes on {side[axis]}; once they are committed: logbook keep {entry}"
-            return f"no comparison of {sides}{at}{why}", ""
     values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
-    unknown = [name for name in values if axis in OF_CODE and not facts.here.knows(name)]
-    if unknown:
-        return f"no comparison of {sides}{at}: there is no branch {listed(unknown, _SHOWN)} yet", ""
-    if axis in OF_CODE and (commit := facts.here.code(show(base[axis]), show(side[axis]))) is not None:
-        return f"no comparison of {sides}{at}: both are the same code, commit {commit}", ""
+    if axis in OF_CODE and (why := _not_there(facts, show(base[axis]), show(side[axis]))):
+        return f"no comparison of {sides}{at}: {why}", ""
     effect = before.question.minimum_effect if before is not None else MINIMUM_EFFECT
     own = ["--metric", metric] if metric is not None else []
     own += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != effect else []
@@ -217,6 +211,18 @@ def _missing(
     options += ["--cwd", folder] if folder != "." else []
     command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
     return f"no comparison of {sides}{at}", "" if more else command
+
+
+def _not_there(facts: Facts, base: str, side: str) -> str:
+    """Why no commits of two codes can be compared yet; empty where they can."""
+    asked_in = {answer.entry for answer in facts.answers if answer.entry not in facts.discarded}
+    for (entry, tested), branches in facts.branches.items():
+        if side in branches and "@" not in tested and entry in asked_in:
+            return f"{entry} compared changes on {side}; once they are committed: logbook keep {entry}"
+    if unknown := [name for name in (base, side) if not facts.here.knows(name)]:
+        return f"there is no branch {listed(unknown, _SHOWN)} yet"
+    commit = facts.here.code(base, side)
+    return f"both are the same code, commit {commit}" if commit is not None else ""
 
 
 def _at(item: Item, config: Config) -> Sequence[str]:
