@@ -20,6 +20,7 @@ from logbook_agent.campaign.repeats import RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
 from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.campaign.stderr_display import StderrDisplay
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.entries import edit, new_entry
 from logbook_agent.entries.compare import compare
 from logbook_agent.entries.criteria import criteria_data
@@ -176,7 +177,8 @@ class Logbook:
 
     def status(self, budget: int = BUDGET_BYTES) -> StatusAnswer:
         """What `logbook status --json` tells within a budget of bytes."""
-        return overview(self.workspace, self.book, budget=budget)
+        found = read(self.workspace, self.book, here=typing_place(self.workspace))
+        return overview(self.workspace, self.book, found, budget=budget)
 
     def compare(
         self,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from logbook_agent.agents.next_steps import next_steps
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
-from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import read
 from logbook_agent.store.workspace import naming

@@ -7,7 +7,7 @@ import dataclasses
 import shlex
 
 from logbook_agent.findings.advice import ab_more, measure, needed_setup
-from logbook_agent.findings.open_steps import OpenStep, open_steps
+from logbook_agent.findings.open_steps import OpenStep, has_command, open_steps, unmet
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
 
@@ -19,13 +19,14 @@ def next_steps(found: Findings) -> list[OpenStep]:
     first = found.opening
     kept: dict[str, OpenStep] = {}
     for step in open_steps(found.thread, first.answers):
-        step = _plan(found, step) if step.kind == "plan" else _in_folder(found, step)
+        step = _waiting(found, step) if step.kind in ("plan", "run") and not step.command else _in_folder(found, step)
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
-    if first.not_settled and all(step.kind == "criterion" and not step.command for step in kept.values()):
-        text = (
-            "Compare two cases in pairs" if any(s["rows"] for s in found.thread.summaries) else "Measure a first case"
-        )
-        kept[""] = OpenStep(kind="first comparison", text=text, why=first.not_settled, command=first.command)
+    is_to_compare = first.not_settled and not any(map(has_command, unmet(found.header)))
+    if is_to_compare and all(step.kind == "criterion" for step in kept.values()):
+        is_measured = any(s["rows"] for s in found.thread.summaries)
+        text = "Compare two cases in pairs" if is_measured else "Measure a first case"
+        step = OpenStep(kind="first comparison", text=text, why=first.not_settled, command=first.command)
+        kept = {**kept, "": step} if is_measured else {"": step, **kept}
     return [_typed(found, step) for step in kept.values()]
 
 
@@ -49,10 +50,14 @@ def _in_folder(found: Findings, step: OpenStep) -> OpenStep:
     return dataclasses.replace(step, command=f"{options}{cwd}{end}{words}")
 
 
-def _plan(found: Findings, step: OpenStep) -> OpenStep:
-    """A planned entry with what it asks, and what to type where it states that."""
+def _waiting(found: Findings, step: OpenStep) -> OpenStep:
+    """An entry that waits for its runs with what it asks, and what to type where it states that."""
     record = found.records.record(step.entry)
     asked = (record.entry.text(HYPOTHESIS) or "").partition("\n")[0]
-    is_stated = record.entry.comparison is not None or record.pending
-    is_planned = record.state == "planned" and record.entry.kind == "experiment" and is_stated
-    return dataclasses.replace(step, settles=asked, command=measure(record) if is_planned else "")
+    is_stated = record.entry.comparison is not None or record.pending or step.kind == "run"
+    if record.state == "orphaned":
+        return dataclasses.replace(step, settles=asked, command=f"logbook wait {step.entry}")
+    if record.state == "blocked" or record.entry.kind != "experiment" or not is_stated:
+        return dataclasses.replace(step, settles=asked)
+    cwd = next((s.run.cwd for s in reversed(record.runs) if s.run.argv), None)
+    return dataclasses.replace(step, settles=asked, command=measure(record, cwd=found.here.folder(cwd or ".")))

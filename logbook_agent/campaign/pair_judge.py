@@ -187,7 +187,7 @@ class PairJudge:
         more, last = len(goals) - _SHOWN, last_to_settle(self.answer)
         shown = [*map(words.progress, goals[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         if last is not None and not self.pairs % BLOCK_PAIRS:
-            shown.append(f"needs {words.more_pairs(last)}")
+            shown.append(f"needs {words.more_pairs(last, is_bound=self.answer.is_bound)}")
         return f"{self._id}, pair {self.pairs} of {self._budget_text}: {'; '.join(shown)}"
 
     def failed(self, run: Run, which: str, lacks: Sequence[str] = ()) -> str:
@@ -196,8 +196,8 @@ class PairJudge:
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
         tail = tail or tuple(filter(None, [run.last_words]))
         way = self.way()
-        todo = f"{way.first}; what it prints: " if way.first else "fix that, then continue: "
-        more = [f"{todo}{way.command}"] if way.command else []
+        is_simple, last = bool(way.then) or not way.first, way.then or way.command
+        more = [f"{'fix that, then continue' if is_simple else way.first}: {last}"] if last else []
         is_bare = self.stated.question.axis == CODE_AXIS and self._request.setup is None and fails(run) is None
         if (lacks or is_bare) and self.stated.run is not None:
             # What the output names comes first.
@@ -220,7 +220,7 @@ class PairJudge:
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""
-        again = self.way().command or (advice.ab_more(self._id) if self.stated.run is not None else "")
+        again = self._again() or (advice.ab_more(self._id) if self.stated.run is not None else "")
         return self._series.rest(self.pairs, self._budget_text, again, what="pairs")
 
     def way(self) -> advice.Continuation:
@@ -234,6 +234,11 @@ class PairJudge:
             return advice.Continuation(command=advice.sweep_more(self._id))
         return advice.go_on(self._book, answer)
 
+    def _again(self) -> str:
+        """What to type for more pairs."""
+        way = self.way()
+        return way.then if way.lacks == "mend" else way.command
+
     def _to_continue(self, answer: Answer) -> str:
         """What goes on; what the answer needs, where no practical number of pairs would do."""
         goals = answer.goals
@@ -244,7 +249,7 @@ class PairJudge:
             check_budget(self._series.workspace, self._book)
         except BudgetSpent as error:
             return f"; {error.said}: {error.hint}"
-        again = self.way().command
+        again = self._again()
         return f"; to continue: {again}" if again else ""
 
     @property

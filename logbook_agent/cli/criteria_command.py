@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import BUDGET, Common, Text, number, option, prose, prose_option, repeated
 from logbook_agent.cli.output import say
-from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.criteria import (
     CriteriaRequest,
     JudgeRequest,
@@ -125,21 +125,12 @@ def criteria_command(
 
 
 def _tagged(space: Workspace, name: str) -> str:
-    """The commit of a tag; empty for a commit and a branch. Raises UsageError for a name that git does not know."""
-    repository, code = repository_of(space.cwd), code_hash(name)
-    if repository is None or _COMMIT.fullmatch(code):
+    """The commit of a tag; empty for other names, also of a branch that somebody will make."""
+    repository = repository_of(space.cwd)
+    if repository is None or _COMMIT.fullmatch(code_hash(name)):
         return ""
-    command = ["rev-parse", "--short=9", "--verify", "--quiet"]
-    tag, known = (
-        try_git(repository.top, [*command, f"{ref}^{{commit}}"], space.environ) for ref in (f"refs/tags/{name}", code)
-    )
-    if not tag and not known:
-        raise UsageError(
-            f"git knows no {name}",
-            cause="a criterion compares commits, branches or tags that are there",
-            hint=f"make it first: git branch {shlex.quote(code)}",
-        )
-    return (tag or b"").decode().strip()
+    words = ["rev-parse", "--short=9", "--verify", "--quiet", f"refs/tags/{name}^{{commit}}"]
+    return (try_git(repository.top, words, space.environ) or b"").decode().strip()
 
 
 def _fixed(space: Workspace, book: Book, change: CriteriaRequest) -> str:

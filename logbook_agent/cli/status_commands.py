@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import Common, Text, number, option, prose
 from logbook_agent.cli.output import clean, json_answer
-from logbook_agent.cli.typing_place import typing_place
 from logbook_agent.entries.overview import overview
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
@@ -81,6 +81,7 @@ def status_lines(data: StatusAnswer) -> Iterator[tuple[str, str]]:
 _COMMANDS = {
     **dict.fromkeys(("answers", "decisions", "open", "negative_results", "failed", "in_words"), "list"),
     "next_actions": "next",
+    "criteria": "criteria",
 }
 
 
@@ -107,6 +108,8 @@ def _about(form: str, kind: str = "") -> _Lines:
     def lines(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
         text = ": ".join(filter(None, (f"{one['id']} {one['title']}", one.get("text"))))
         yield form.format(text) + (f" (commit {one['commit'][:9]})" if "commit" in one else ""), kind
+        if "command" in one:
+            yield f"  to let them count: {one['command']}", "command"
 
     return lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.read import Findings
 from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.pages.embedded import with_numbers
@@ -20,13 +20,13 @@ _T = TypeVar("_T")
 def overview(
     workspace: Workspace,
     book: Book,
-    found: Findings | None = None,
+    found: Findings,
     *,
     budget: int = BUDGET_BYTES,
     size: Size | None = None,
 ) -> StatusAnswer:
-    """The answer of `logbook status` within a budget of bytes; what cannot be read is warned about. `found`: the
-    logbook as it was just read. `size` tells how many bytes an answer takes: in JSON with these warnings, unless
+    """The answer of `logbook status` within a budget of bytes; what cannot be read is warned about. `found` is
+    the logbook as it was just read. `size` tells how many bytes an answer takes: in JSON with these warnings, unless
     another is given. Raises UsageError for a budget that is too small."""
     if budget < LEAST_BYTES:
         raise UsageError(
@@ -34,7 +34,6 @@ def overview(
             cause="the answer has to say what the logbook is about",
             hint=f"logbook status --budget {LEAST_BYTES}",
         )
-    found = read(workspace, book) if found is None else found
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
     # Those of the criteria stand with these.
     workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.cases import executed
+from logbook_agent.findings.cases import Case, executed
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import needed
-from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import ABSENT, Item
 from logbook_agent.model.comparison import (
     APART_S,
@@ -21,12 +21,12 @@ from logbook_agent.model.comparison import (
     CODE_AXIS,
     Comparison,
     code_hash,
+    code_name,
     code_typed,
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
 from logbook_agent.model.gates import SAME, values_of
-from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, is_own
-from logbook_agent.model.run import Exit, Run
+from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs
 from logbook_agent.model.values import canonical
 from logbook_agent.text.axis_values import axis_option, with_place
 from logbook_agent.text.phrases import listed
@@ -37,22 +37,23 @@ from logbook_agent.text.shell_words import command_line, sweep_command
 class Continuation:
     """How to go on with a comparison: `command` is what to type, which makes up to so many `pairs`; empty where nothing
     helps. `lacks` is the kind of what the comparison lacks: `Lacks.what`; `entry`: pairs of another entry, as those of
-    this one are judged once; `report`: a gate asks for what no run reports; `commit` or `run`: a side that passes.
-    `first` is what somebody has to do or to decide before."""
+    this one are judged once; `report`: a gate asks for what no run reports; `mend`: code that passes, and `run`: runs
+    of it. `first` is what somebody has to do or to decide before, `then` what to type after that."""
 
     command: str = ""
     lacks: str = ""
     pairs: int = 0
     first: str = ""
+    then: str = ""
 
 
-def go_on(records: Records, answer: Answer) -> Continuation:
+def go_on(records: Records, answer: Answer, here: TypingPlace = NOWHERE) -> Continuation:
     """How to go on with a comparison, for every reader: what mends a side that failed, a decision on a label, or as
     many pairs as would probably do."""
     entry, lacks = records.entry(answer.entry), needed(answer)
     stated = entry.comparison
     if answer.failure is not None:
-        return _retry(records, answer, answer.failure[0])
+        return _retry(records, answer, answer.failure[0], here)
     what: str = lacks.what if lacks is not None else ""
     if lacks is not None and what == "decision":
         command = _line(f"logbook edit {answer.entry}", command_line(["--gate", f"{SAME} {lacks.name}"]))
@@ -122,39 +123,55 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
     return _line(f"logbook run --id {entry.id}", *options, "--", executed(last, is_quoted=True))
 
 
-def _retry(records: Records, answer: Answer, side: str) -> Continuation:
-    """How to go on where a side, or the setup, failed: the question again, of the code as it is then. A commit fails
-    again, and so does a gate on what no run reports: the output is shown."""
+def more_runs(record: Record, case: Case, runs: int, here: TypingPlace) -> str:
+    """What to type for so many more runs of a case of an entry: pairs, where it is a side of a comparison."""
+    stated = record.entry.comparison
+    if stated is None or case.part is None or not _has_command(stated):
+        return measure(record, times=runs, cwd=here.folder(case.cwd or "."))
+    return ab_again(record.id, stated, runs, is_over=stated.design.fixed)
+
+
+def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Continuation:
+    """How to go on where a side, or the setup, failed. What never passed fails again on the same code: the question is
+    asked again of other code alone; before that it can be mended, or the entry discarded."""
     entry_id, record = answer.entry, records.record(answer.entry)
-    stated, own = record.entry.comparison, (s.run for s in record.runs if _is_of(s.run, side))
-    last = max((run.run for run in own), default=None)
-    output = show(f"{entry_id}/{last} --log" if last is not None else entry_id)
-    turned = other_evaluator(entry_id, stated) if stated is not None and side == stated.question.base else ""
-    if not turned and (why := unreported(records.topic, record)):
-        return Continuation(command=output, lacks="report", first=why)
+    stated = record.entry.comparison
     if record.entry.recipe is not None:
         return Continuation(command=sweep_more(entry_id, "--retry-failed"), lacks="run")
     if stated is None or not _has_command(stated):
         return Continuation(command=show(entry_id), lacks="run")
-    if stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP):
-        # Whatever is mended here, commits stay as they are.
-        discard = command_line(["logbook", "discard", entry_id, "--why", f"{code_hash(side)} fails"])
-        ways = [
-            f"give ab --id {entry_id} another --setup, which works on both" if side == SETUP else "compare another one",
-            f"measure both with the files of the other side: `{turned}`" if turned else "",
-            f"discard the entry: `{discard}`",
-        ]
-        failed = "it fails on these commits" if side == SETUP else f"{code_hash(side)} is a commit, which fails"
-        return Continuation(command=output, lacks="commit", first=f"{failed} again: {', or '.join(filter(None, ways))}")
-    made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
-    # Pairs that were made, and failed a gate, would be judged with those of the same entry.
+    if now := here.another(stated, side):
+        first = f"it has another commit now, {now}" if "@" in side else "the code is another one now"
+        return Continuation(command=ab_now(entry_id, stated, here), lacks="run", first=first)
+    if answer.pairs:
+        # It passed on this code before.
+        return Continuation(command=ab_afresh(entry_id, new=False), lacks="run")
+    is_turned = side == stated.question.base and bool(other_evaluator(entry_id, stated))
+    if not is_turned and (why := unreported(records.topic, record)):
+        own = [s.run.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
+        last = max(own or [s.run.run for s in record.runs])
+        return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=why)
+    is_commit = stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP)
+    name, again, mend = f"{stated.question.axis}={side}", "fails again on the same code", "mend the code"
+    if side == SETUP:
+        name, mend = "the setup", f"mend it, or give ab --id {entry_id} another --setup"
+    elif is_commit:
+        name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
     return Continuation(
-        command=ab_afresh(entry_id, new=not answer.pairs and made >= {*stated.question.values}), lacks="run"
+        command=command_line(["logbook", "discard", entry_id, "--why", f"{name} fails"]),
+        lacks="mend",
+        first=f"{name} {again}: {mend}, or discard the entry",
+        then="" if is_commit else ab_afresh(entry_id, new=False),
     )
 
 
-def _is_of(run: Run, side: str) -> bool:
-    return is_own(run, SETUP) if side == SETUP else run.part is not None and run.part.side == side
+def ab_now(entry_id: str, stated: Comparison, here: TypingPlace) -> str:
+    """What to type to ask what the A/B of an entry asks of the code as it is now: of its branches, where git has them
+    still."""
+    if stated.question.axis != CODE_AXIS or not any("@" in value for value in stated.question.values):
+        return ab_afresh(entry_id, new=False)
+    codes = [code_name(v) if here.of(code_name(v)) is not None else code_typed(v) for v in stated.question.values]
+    return f"logbook ab --code {shlex.join(codes)} --like {entry_id}"
 
 
 def unreported(topic: str, record: Record) -> str:
@@ -180,6 +197,11 @@ def show(entry_id: str) -> str:
 def keep(entry_id: str) -> str:
     """What to type to record that the code of an entry is kept."""
     return f"logbook keep {entry_id}"
+
+
+def accept(entry_id: str) -> str:
+    """What to type to let the withheld numbers of an entry count."""
+    return f"logbook edit {entry_id} --accept WHY"
 
 
 def sweep_more(entry_id: str, *options: str) -> str:

@@ -11,7 +11,7 @@ from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
-from logbook_agent.model.gates import REPORTED
+from logbook_agent.model.gates import REPORTED, WITHHELD
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.summary import Summary, TriedItem
@@ -196,6 +196,13 @@ def outcome_text(item: TriedItem) -> str:
     """`out_of_memory`, `failed: exit code 1: ...`, `worse: int8 has 4.98% less tflops than none (...)`."""
     why = f": {item['reason']}" if item["reason"] else ""
     return f"{item['outcome']}{why}"
+
+
+def withheld(summary: Summary) -> str:
+    """Why no number of an entry counts, as all are withheld; empty where one does, or pairs decide on them."""
+    last = next((item for item in reversed(summary["tried"]) if item["kind"] == FAILURE), None)
+    is_all = not summary["measured"] and summary["comparison"] is None
+    return outcome_text(last) if last is not None and is_all and last["outcome"] == WITHHELD else ""
 
 
 def outcomes_text(items: Sequence[TriedItem]) -> str:

@@ -45,7 +45,7 @@ _AGAINST = {
 }
 _SAME = "same config, but not compared with the baseline"
 _NOT_COMPARED = "not compared with the baseline"
-_ELSEWHERE = "not the baseline's problem"
+_ELSEWHERE = "the baseline has another config"
 _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
 

@@ -1,6 +1,7 @@
 """What is left to do in a thread, from its summaries and answers alone.
 
-The order, which every reader has: stop criteria that a command can meet; what is planned or blocked; comparisons that
+The order, which every reader has: stop criteria that a command can meet; what is planned or blocked, and runs that did
+not come to their end, or whose numbers are withheld; comparisons that
 further pairs would probably settle, the nearest to an answer first, and those of which a side failed in every pair;
 next actions that people wrote, the latest first; other stop criteria; and what one sitting settled. A comparison whose
 entry is withdrawn or superseded, or about which somebody decided, is left alone.
@@ -13,13 +14,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from logbook_agent.findings.advice import accept
+from logbook_agent.findings.attempts import withheld
 from logbook_agent.findings.carried_out import commands_in
 from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 
-StepKind = Literal["criterion", "plan", "comparison", "next action", "replication", "first comparison"]
+StepKind = Literal["criterion", "plan", "run", "comparison", "next action", "replication", "first comparison"]
+# Of what waits, the states that nobody ends here.
+_GOING = ("running", "submitted", "unknown")
 # Stop criteria that are met by going on, whatever comes next.
 _BY_THEMSELVES = ("budget", "date")
 
@@ -43,8 +48,9 @@ def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     closing = thread.header.closing
     if closing is not None:
         return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
-    # A second sitting is due after a while: no page changes by itself.
-    first = next((step for step in open_steps(thread, answers) if step.kind != "replication"), None)
+    # A second sitting is due after a while: no page changes by itself. Before the first number, no criterion is met.
+    left_out = {"replication"} if any(s["rows"] for s in thread.summaries) else {"replication", "criterion"}
+    first = next((step for step in open_steps(thread, answers) if step.kind not in left_out), None)
     return (first.entry, first.text) if first is not None else ("", "")
 
 
@@ -53,16 +59,28 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     if thread.header.closing is not None:
         return
     numbers = {id(criterion): at for at, criterion in enumerate(thread.header.stop_criteria, start=1)}
-    criteria = [_criterion(numbers[id(one)], one) for one in unmet(thread.header)]
-    yield from (step for step in criteria if step.command)
-    for s in thread.open:
-        if s["state"] in ("planned", "blocked"):
-            text = f"{s['title']} ({s['state']})"
-            yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}")
-    yield from (_comparison(one) for one in answers if one.command or one.retry)
+    yield from (_criterion(numbers[id(one)], one) for one in unmet(thread.header) if has_command(one))
+    going_on = {one.entry for one in answers if one.command}
+    yield from (_waiting(s) for s in thread.open if s["state"] not in _GOING and s["id"] not in going_on)
+    yield from (_withheld(s, why) for s in reversed(thread.counted) if (why := withheld(s)))
+    yield from (_comparison(one) for one in answers if one.command)
     yield from map(_written, reversed(thread.next_actions))
-    yield from (step for step in criteria if not step.command)
+    yield from (_criterion(numbers[id(one)], one) for one in unmet(thread.header) if not has_command(one))
     yield from (_replication(one) for one in answers if one.replicate)
+
+
+def _waiting(said: Summary) -> OpenStep:
+    """What an entry waits for: a plan that somebody takes up, or a run that did not come to its end."""
+    entry, state = said["id"], said["state"]
+    if state in ("planned", "blocked"):
+        return OpenStep(kind="plan", entry=entry, text=f"{said['title']} ({state})", why=f"{entry} is {state}")
+    text = f"{'Wait for the run' if state == 'orphaned' else 'Run it again'}: {said['title']}"
+    return OpenStep(kind="run", entry=entry, text=text, why=f"{entry} is {state}")
+
+
+def _withheld(said: Summary, why: str) -> OpenStep:
+    text = f"Run it again, or let its withheld numbers count: {said['title']}"
+    return OpenStep(kind="run", entry=said["id"], text=text, why=why, command=accept(said["id"]))
 
 
 def _written(said: Summary) -> OpenStep:
@@ -75,6 +93,11 @@ def _written(said: Summary) -> OpenStep:
     return OpenStep(kind="next action", entry=said["id"], text=said["next_lead"] or "", why=why, command=command)
 
 
+def has_command(criterion: Criterion) -> bool:
+    """Whether a command makes the runs that a criterion lacks."""
+    return criterion.computed is not None and bool(criterion.computed.command)
+
+
 def unmet(header: Header) -> list[Criterion]:
     """The stop criteria that are not met and want work."""
     return [c for c in header.stop_criteria if not c.met and not {*(c.predicate or ())} & {*_BY_THEMSELVES}]
@@ -85,16 +108,14 @@ _COMPARISON = {
     "entry": "Ask the open comparison {} again, in a new entry",
     "side": "Ask the open comparison {} the other way round",
     "report": "Mend the gate of the comparison {}, or its command",
-    "commit": "Look at what failed in the comparison {}",
-    "run": "Mend what failed in the comparison {}, then ask it again",
-    "gate": "Mend what failed in the comparison {}, then ask it again",
+    **dict.fromkeys(("mend", "gate"), "Mend what failed in the comparison {}, or discard it"),
+    "run": "Ask the comparison {} again, in which a side failed",
 }
 
 
 def _comparison(one: Synopsis) -> OpenStep:
     text = _COMPARISON.get(one.lacks, "Add pairs to the open comparison {}").format(one.entry)
-    command = one.command or one.retry
-    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=command)
+    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
 
 
 def _replication(one: Synopsis) -> OpenStep:
@@ -105,10 +126,11 @@ def _replication(one: Synopsis) -> OpenStep:
 
 def _criterion(number: int, criterion: Criterion) -> OpenStep:
     computed = criterion.computed
+    is_judged = computed is None or "judgement" in (criterion.predicate or ())
     return OpenStep(
         kind="criterion",
         text=f"Meet the stop criterion: {criterion.text}",
-        why=computed.reason if computed else f"a person judges it, by criteria --met {number} --evidence ID",
+        why=computed.reason if computed else "a person judges it",
         settles=criterion.text,
-        command=computed.command if computed else "",
+        command=f"logbook criteria --met {number} --evidence ID" if is_judged else computed.command if computed else "",
     )

@@ -7,12 +7,12 @@ import itertools
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.advice import ab_like, go_on, show
-from logbook_agent.findings.attempts import FAILURE, outcome_text
+from logbook_agent.findings.advice import ab_like, accept, go_on, show
+from logbook_agent.findings.attempts import FAILURE, outcome_text, withheld
 from logbook_agent.findings.best import BestCase, ReportedBest, bests, choices
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.tables.frame import Item, frame_of, groups
 from logbook_agent.findings.tables.frame import show as show_value
@@ -50,11 +50,13 @@ class InWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """An entry with a negative result, or whose runs failed: that result as Markdown, or how it failed."""
+    """An entry with a negative result, or whose runs failed: that result as Markdown, or how it failed; `command` lets
+    numbers count that are withheld."""
 
     entry: str
     title: str
     text: str
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +99,14 @@ NO_ANSWERS = Opening(asked="")
 _LOOKED_AT = 3
 
 
-def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer], *, is_open: bool) -> tuple[str, str]:
+def nothing_settled(
+    records: Records, thread: Thread, answers: Sequence[Answer], here: TypingPlace, *, is_open: bool
+) -> tuple[str, str]:
     """Why nothing is settled, and the command that compares something. `is_open`: a comparison is open."""
     if is_open:
         return "No comparison is settled yet.", ""
     if answers:
-        last, way = answers[-1], go_on(records, answers[-1])
+        last, way = answers[-1], go_on(records, answers[-1], here)
         why = f"No comparison is settled yet: {last.entry} has no pair that counts."
         # A hash is no word.
         is_word = way.first.partition(" ")[0].isalpha()
@@ -116,7 +120,7 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     elif any(s["rows"] for s in thread.summaries):
         why = "No result counts: all were discarded, superseded or declared void."
     else:
-        return "Nothing was measured yet.", "logbook run --help"
+        return "Nothing was measured yet.", "logbook run -- COMMAND"
     return why, _first_comparison(records, thread)
 
 
@@ -223,7 +227,9 @@ def failures(
         how = "" if is_told else _how_it_failed(s)
         text = stated.get(s["id"])
         if s["state"] != VOID and (how or text) and not thread.is_over(s):
-            (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))
+            command = accept(s["id"]) if how and withheld(s) else ""
+            one = Failed(entry=s["id"], title=s["title"], text=text or how, command=command)
+            (failed if how else negative).append(one)
     return tuple(failed), tuple(negative)
 
 

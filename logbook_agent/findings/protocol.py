@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, Self
 
+from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, Summaries
@@ -16,22 +17,22 @@ if TYPE_CHECKING:
     from logbook_agent.model.summary import Summary
 
 
-# The commit that a name has, None where it names none.
-CommitOf: TypeAlias = Callable[[str], str | None]
-# The commit that a name has where another name, or a commit, has the same code, else None.
-SameCode: TypeAlias = Callable[[str, str], str | None]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypingPlace:
-    """The place where commands are typed: in its repository the commit `of` a name, that commit if another name has the
-    same `code`, and which of some commits are `gone`; and the path from there of a `folder` as records name it. By
-    default it is the top of a repository of which nothing is known."""
+    """The place where commands are typed: in its repository the commit `of` a branch, whether it `knows` the name of a
+    code, the commit of a branch if another name has the same `code`, which code a side of a comparison has now if that
+    is `another` one, and which of some commits are `gone`; and the path from there of a `folder` as records name it.
+    By default it is the top of a repository of which nothing is known."""
 
-    of: CommitOf = lambda name: None
-    code: SameCode = lambda name, other: None
+    of: Callable[[str], str | None] = lambda name: None
+    knows: Callable[[str], bool] = lambda name: True
+    code: Callable[[str, str], str | None] = lambda name, other: None
+    another: Callable[[Comparison, str], str] = lambda stated, side: ""
     folder: Callable[[str], str] = lambda place: place
     gone: Callable[[Collection[str]], Collection[str]] = lambda commits: ()
+
+
+NOWHERE = TypingPlace()
 
 
 class Records(Protocol):

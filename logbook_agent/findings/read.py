@@ -17,7 +17,7 @@ from logbook_agent.findings.best import best_reported
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answer_lines import failures as failed_pairs
 from logbook_agent.findings.comparisons import Comparisons
-from logbook_agent.findings.open_steps import next_step
+from logbook_agent.findings.open_steps import has_command, next_step, unmet
 from logbook_agent.findings.opening import (
     NO_ANSWERS,
     Opening,
@@ -30,7 +30,7 @@ from logbook_agent.findings.opening import (
 )
 from logbook_agent.findings.protocol import Clock, Records, TypingPlace
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.synopses import Synopsis, moved_on, of_comparisons, without_code
+from logbook_agent.findings.synopses import Synopsis, of_comparisons, without_code
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.model.codec import decode
 from logbook_agent.model.entry import Entry, id_number
@@ -85,8 +85,7 @@ class Findings:
             from logbook_agent.findings.criteria.evidence import facts_of
 
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
-            facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
-            facts = dataclasses.replace(facts, same_code=self.here.code, folder=self.here.folder)
+            facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now(), self.here)
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 
@@ -104,9 +103,10 @@ class Findings:
         return "" if limits == NO_BUDGET else f"budget: {limits.text(*spent(self.contents.records, self._now()))}"
 
     def typed(self, command: str) -> str:
-        """A command that makes runs, as it is typed here; empty where the budget allows none."""
+        """A command as it is typed here; empty for one that makes runs where the budget allows none."""
         limits = self.records.header.limits
-        is_spent = limits != NO_BUDGET and limits.is_spent(*spent(self.contents.records, self._now()))
+        makes_runs = command.split()[1:2] in (["ab"], ["run"], ["sweep"])
+        is_spent = makes_runs and limits != NO_BUDGET and limits.is_spent(*spent(self.contents.records, self._now()))
         return "" if is_spent else addressed(command, self.naming)
 
     def _doubt(self, criterion: Criterion) -> str | None:
@@ -208,7 +208,8 @@ class Findings:
     def synopses(self) -> tuple[Synopsis, ...]:
         """The comparisons in a sentence each. The state of the criteria, which takes all records, is not needed."""
         thread = Thread(self.records.header, self.summaries)
-        found = of_comparisons(self.records, thread, self.comparisons.answers, self._now()) if self.answers else ()
+        given = self.records, thread, self.comparisons.answers, self._now(), self.here
+        found = of_comparisons(*given) if self.answers else ()
         return tuple(map(self._within_budget, self._with_code(found)))
 
     def _with_code(self, found: Sequence[Synopsis]) -> list[Synopsis]:
@@ -218,8 +219,7 @@ class Findings:
         }
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
         gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
-        left = [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
-        return [moved_on(s, self.comparisons.answer_of(s.entry), self.here) if s.lacks == "commit" else s for s in left]
+        return [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""
@@ -255,7 +255,10 @@ class Findings:
             retried = {one.entry for one in found.answers if one.is_failed}
             asked = [a for a in self.answers if a.failure is None or a.entry in retried]
             is_open = bool(found.left) or any(a.pairs for a in asked)
-            not_settled, command = nothing_settled(self.records, thread, asked, is_open=is_open)
+            not_settled, command = nothing_settled(self.records, thread, asked, self.here, is_open=is_open)
+            # A help is no advice where a whole command stands.
+            is_help = command.endswith(" --help")
+            command = "" if is_help and any(map(has_command, unmet(thread.header))) else command
             best = best_of(thread, self.answers)
         reported = [reported_text(one) for one in best_reported(thread)[:1]]
         return dataclasses.replace(

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.best import BestCase, best_reported, bests
-from logbook_agent.findings.opening import best_text, reported_text
+from logbook_agent.findings.opening import Failed, best_text, reported_text
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
@@ -132,12 +132,12 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _newest("detached_series", reversed(here.series))
     yield _newest("claimed", reversed(here.claims))
     yield _newest("executed", reversed(here.executed))
-    yield _open(thread)
+    yield _open(thread, {one.run.entry for one in here.runs})
     yield _newest("next_actions", _next_actions(found))
     yield _newest("negative_results", [_said(e, e["negative"]) for e in _not_superseded(thread, thread.negative)])
-    negative = {e["id"] for e in thread.negative}
-    failed = [{"id": f.entry, "title": _name(f.title), "text": _text(f.text)} for f in first.failed]
-    yield _newest("failed", [line for line in failed if line["id"] not in negative])
+    # What is said above is not said again.
+    above = {e["id"] for e in (*thread.negative, *thread.open)}
+    yield _newest("failed", [_failed(f) for f in first.failed if f.entry not in above])
     # What the baseline itself measured is known.
     cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
     yield _newest("best", map(_best, cases))
@@ -177,7 +177,8 @@ def _comparison(found: Findings, one: Synopsis, here: OnMachine) -> dict[str, ob
     `pairs_to_add`, no practical number of them would settle it."""
     more = {
         "why": _text(one.why),
-        "command": here.free(found.typed(one.command)),
+        # Whether a label may differ is for a person to say: `why` has how.
+        "command": here.free(found.typed(one.command)) if one.lacks != "gate" else "",
         "pairs_to_add": one.pairs,
         "lacks": one.lacks if one.lacks != "pairs" else "",
         # Nearly all are exploratory.
@@ -195,6 +196,11 @@ def _comparison(found: Findings, one: Synopsis, here: OnMachine) -> dict[str, ob
 
 def _said(entry: Summary, text: str | None) -> dict[str, object]:
     return {"id": entry["id"], "title": _name(entry["title"]), **({"text": _text(text)} if text else {})}
+
+
+def _failed(one: Failed) -> dict[str, object]:
+    told = {"id": one.entry, "title": _name(one.title), "text": _text(one.text), "command": one.command}
+    return {name: text for name, text in told.items() if text or name != "command"}
 
 
 def _decision(entry: Summary) -> dict[str, object]:
@@ -228,10 +234,11 @@ def _criterion(criterion: Criterion, here: OnMachine) -> dict[str, object]:
     return line | ({"command": command} if command else {})
 
 
-def _open(thread: Thread) -> _Section:
-    """Entries that wait, by state, the newest of the most urgent state first."""
+def _open(thread: Thread, running: Container[str]) -> _Section:
+    """Entries that wait, by state, the newest of the most urgent state first; those that are `running` have lines of
+    their own."""
     urgency = list(dict.fromkeys(e["state"] for e in thread.open))
-    newest = list(reversed(thread.open))
+    newest = [e for e in reversed(thread.open) if e["id"] not in running]
     newest.sort(key=lambda e: urgency.index(e["state"]))
     of: dict[str, list[dict[str, object]]] = {}
     for e in newest[:SHOWN]:

@@ -3,19 +3,19 @@ next."""
 
 from __future__ import annotations
 
-import shlex
+from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from logbook_agent.findings.advice import Continuation, ab_afresh, go_on, other_evaluator, replicate
+from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
-from logbook_agent.findings.comparison.words import asked, subject
 from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name, code_typed
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name
 from logbook_agent.model.record import GOING
 from logbook_agent.text.phrases import counted, listed
 
@@ -25,8 +25,7 @@ class Synopsis:
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
     needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
     `pairs`. `is_hopeless`: no practical number of pairs would settle it. `is_failed`: a side failed in every pair, so
-    that it stands among the failures; `retry`: what to type where no pair counts, once that is mended. `replicate`:
-    what to type for a second sitting, where one settled all."""
+    that it stands among the failures. `replicate`: what to type for a second sitting, where one settled all."""
 
     entry: str
     title: str
@@ -40,7 +39,6 @@ class Synopsis:
     pairs: int = 0
     is_hopeless: bool = False
     is_failed: bool = False
-    retry: str = ""
     replicate: str = ""
 
     @property
@@ -64,43 +62,62 @@ def does(lacks: str, pairs: int) -> str:
 _DOES = {
     "decision": "have it the same on both sides",
     "side": "measure with the other side's files",
-    "run": "ask it again once that is mended",
-    "commit": "see how the commit failed",
+    "run": "ask it again",
+    **dict.fromkeys(("mend", "gate"), "discard it"),
     "report": "see what its command prints",
 }
 
 
-def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], now: datetime) -> tuple[Synopsis, ...]:
+def of_comparisons(
+    records: Records, thread: Thread, answers: Sequence[Answer], now: datetime, here: TypingPlace
+) -> tuple[Synopsis, ...]:
     """What the comparisons of a thread settled and left open, and those of which a side failed in every pair, the
-    latest first; with the commands that would settle the rest. Of those that somebody took back or discarded, nothing
-    is said."""
+    latest first; with the commands that would settle the rest, as they are typed `here`. Of those that somebody took
+    back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
     kept = [a for a in answers if thread.standing[a.entry].withdrawn is None]
     again = {e: a for a in kept for e in a.earlier}
     # What an earlier entry left open is over once it was answered of other code, or discarded there.
-    answered = {e for e, a in again.items() if a.is_settled and _is_other_code(answers, a, e)}
-    over = answered | {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
+    over = {e for e, a in again.items() if a.is_settled and _is_other_code(answers, a, e)}
+    over |= {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
+    # What failed is over once it was asked again, of whatever code, or answered of the same.
+    last, found = {_names(a): a.entry for a in kept}, {a.entry for a in kept if a.is_settled}
+    failing = [a for a in reversed(left) if a.failure is not None]
+    over |= {a.entry for a in failing if found & {*a.twins}}
+    failed = [a for a in failing if last.get(_names(a)) == a.entry and a.entry not in over]
     again |= _for_larger_effects(records, [a for a in kept if thread.standing[a.entry].discarded_by is None])
-    open_ones = unsettled([a for a in left if a.entry not in over])
-    # What failed is over once it was asked again, of whatever code.
-    last = {_names(a): a.entry for a in kept}
-    failed = [a for a in reversed(left) if a.failure is not None and last.get(_names(a)) == a.entry]
-    found = settled(left, [m.name for m in thread.header.metrics])
-    in_order = {id(a): a for a in (*(a for a, _ in (*found, *open_ones)), *failed)}
-    codes = {_codes(a) for a in answers}
-    made = [_synopsis(records, thread, a, now, codes, again) for a in in_order.values()]
-    retried = {a.entry for a in failed}
-    made = [one if one.entry in retried else replace(one, retry="") for one in made]
-    return tuple(one for one in made if one.retry or not one.is_failed)
+    shown = [a for a, _ in settled(left, [m.name for m in thread.header.metrics])]
+    shown += [a for a, _ in unsettled([a for a in left if a.entry not in over])]
+    asked = _Asked(
+        codes={_codes(a) for a in answers}, again=again, failed={a.entry for a in failed}, now=now, here=here
+    )
+    in_order = {a.entry: a for a in (*shown, *failed)}.values()
+    named = Counter(_code_names(a) for a in in_order)
+    told = [replace(a, is_namesake=bool(names := _code_names(a)) and named[names] > 1) for a in in_order]
+    made = [_synopsis(records, thread, a, asked) for a in told]
+    return tuple(one for one in made if one.command or not one.is_failed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """Beside what a comparison stands: the codes of all of them; by the entry of each the later one that asks it
+    `again`; the entries that `failed`, and were not asked again; the time, and where commands are typed."""
+
+    codes: Container[tuple[str, ...]]
+    again: Mapping[str, Answer]
+    failed: Container[str]
+    now: datetime
+    here: TypingPlace
 
 
 def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str, Answer]:
-    """By the entry of a comparison that is open the last one that asks the same for larger effects."""
+    """By the entry of a comparison that is open the last one that asks the same for larger effects, of whatever
+    code."""
     found: dict[str, list[Answer]] = {}
     for a in answers:
         stated, q = records.entry(a.entry).comparison, replace(a.question, minimum_effect=MINIMUM_EFFECT)
         if stated is not None and stated.run is not None:
-            found.setdefault(repr((q, a.codes, stated.run.argv, stated.run.env)), []).append(a)
+            found.setdefault(repr((q, stated.run.argv, stated.run.env)), []).append(a)
     return {
         a.entry: last
         for *before, last in found.values()
@@ -115,6 +132,11 @@ def _is_other_code(answers: Sequence[Answer], one: Answer, other_id: str) -> boo
     return bool(one.codes and codes) and one.codes != codes
 
 
+def _code_names(answer: Answer) -> tuple[str, ...]:
+    """The names of the codes that an answer compares; empty for another axis."""
+    return tuple(map(code_name, answer.question.values)) if answer.question.axis == CODE_AXIS else ()
+
+
 def _names(answer: Answer) -> tuple[str, ...]:
     """What an answer is about, with the codes that it compares by their names."""
     return answer.asks or answer.entry, *map(code_name, answer.question.values)
@@ -126,75 +148,47 @@ def _codes(answer: Answer) -> tuple[str, ...]:
     return (q.axis, *map(code_hash, q.values)) if q.axis == CODE_AXIS else (q.axis, *q.values)
 
 
-def _synopsis(
-    records: Records,
-    thread: Thread,
-    answer: Answer,
-    now: datetime,
-    asked_codes: Container[tuple[str, ...]],
-    again: Mapping[str, Answer],
-) -> Synopsis:
-    """The synopsis of a comparison, beside those that were asked: the codes of each. Nothing more is made for what
-    somebody decided, what is going on, or a later entry asks `again`: its decision is the question's."""
-    later, state = again.get(answer.entry), thread.by_id[answer.entry]["state"]
+def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -> Synopsis:
+    """The synopsis of a comparison. Nothing more is made for what somebody decided, what is going on, or a later entry
+    asks again: its decision is the question's."""
+    later, state = asked.again.get(answer.entry), thread.by_id[answer.entry]["state"]
     is_over = later is not None or thread.is_given_up(answer.entry)
     lacks, stated = needed(answer), records.entry(answer.entry).comparison
     is_kept = bool(thread.standing[answer.entry].kept_by) and any(f.outcome is Outcome.BETTER for f in answer.goals)
     way, turned, what = Continuation(), "", lacks.what if lacks is not None else ""
     if lacks == Lacks("side", name=answer.question.base) and stated is not None and not is_over:
         axis, *codes = _codes(answer)
-        turned = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked_codes else ""
+        turned = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked.codes else ""
     if turned:
         way = Continuation(command=turned, lacks="side")
-    elif not is_over and (answer.failure is None or state not in GOING):
-        way = go_on(records, answer) if lacks is not None or answer.failure is not None else way
+    elif not is_over and (answer.failure is None or (state not in GOING and answer.entry in asked.failed)):
+        way = go_on(records, answer, asked.here) if lacks is not None or answer.failure is not None else way
     is_failed = not answer.findings or (answer.is_lost and what == "side" and state == "failed" and not turned)
-    # No pair counts: what failed has to be mended first.
-    retry = way.command if (answer.is_lost or is_failed) and not turned else ""
     why = f"{later.entry} asks it again" if later is not None and lacks is not None else why_open(answer)
-    if way.command and (is_failed or answer.stopped):
-        why = "; ".join(filter(None, [_how(answer, way), "" if is_failed else why]))
-    elif retry:
-        why = "; ".join(filter(None, [why, way.first]))
+    if answer.failure is not None and way.command and not turned:
+        how = f"{words.subject(answer, answer.failure[0])} failed: {answer.failure[1]}"
+        # What is lost says by itself how it failed.
+        is_same = way.lacks in ("mend", "report")
+        said = "" if answer.is_lost and is_same and not is_failed else how
+        needs = "" if is_failed or not (answer.pairs or is_same) else why
+        why = "; ".join(filter(None, [said, needs, "" if is_same and what == "gate" else way.first]))
     return Synopsis(
         entry=answer.entry,
         title=thread.by_id[answer.entry]["title"],
-        text=synopsis(answer) if answer.findings else asked(answer),
+        text=synopsis(answer) if answer.findings else words.asked(answer),
         outcome=outcome(answer),
         is_settled=any(f.is_found for f in answer.findings),
-        lacks=what if retry and what == "gate" else way.lacks or what,
+        lacks=what if what == "gate" else way.lacks or what,
         confidence=answer.confidence,
         why=why,
-        command="" if retry else way.command,
-        pairs=way.pairs if way.command and not retry else 0,
-        retry=retry,
+        command=way.command,
+        pairs=way.pairs if way.command else 0,
         is_hopeless=any(f.lacks_pairs for f in answer.goals)
         and not (is_over or any(f.is_practical for f in answer.goals)),
         is_failed=is_failed,
         # What was kept is worth a second sitting; what was decided otherwise is not.
-        replicate=replicate(records, answer, now) if not is_over or (is_kept and later is None) else "",
+        replicate=replicate(records, answer, asked.now) if not is_over or (is_kept and later is None) else "",
     )
-
-
-def _how(answer: Answer, way: Continuation) -> str:
-    """How a comparison failed, and what to do before it goes on."""
-    failed = f"{subject(answer, answer.failure[0])} failed: {answer.failure[1]}" if answer.failure is not None else ""
-    return "; ".join(filter(None, [failed, way.first]))
-
-
-def moved_on(one: Synopsis, answer: Answer | None, here: TypingPlace) -> Synopsis:
-    """The synopsis of a comparison in which a commit failed; where its branch has other code now, that is compared."""
-    failure = answer.failure if answer is not None and one.lacks == "commit" else None
-    if answer is None or failure is None:
-        return one
-    name = code_name(failure[0])
-    now = here.of(name)
-    if now is None or here.code(name, code_hash(failure[0])) is not None:
-        return one
-    codes = [code_name(v) if here.of(code_name(v)) is not None else code_typed(v) for v in answer.question.values]
-    command = f"logbook ab --code {shlex.join(codes)} --like {one.entry}"
-    found = replace(one, lacks="run", why=f"{name} failed: {failure[1]}; it has another commit now, {now[:9]}")
-    return replace(found, retry=command) if one.retry else replace(found, command=command)
 
 
 def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:

@@ -140,7 +140,9 @@ class Answer:
     another side has otherwise, `stopped` has the side and the reason of a failure after which no pair was made,
     `apart` is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name
     and the reason. `asks` is a digest of the question with its command, of any code, and `codes` tells that of each
-    side from others. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once. `code` labels the
+    side from others. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once;
+    `is_bound`: a stop criterion asks it, whose minimum effect no larger one meets; `is_namesake`: it stands
+    beside another one of the same names of code. `code` labels the
     code of each side, `times` are when each pair began and ended. Findings of goals come first, in the order of the
     metrics."""
 
@@ -168,6 +170,8 @@ class Answer:
     asks: str = ""
     codes: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
+    is_bound: bool = False
+    is_namesake: bool = False
 
     @property
     def last(self) -> str:

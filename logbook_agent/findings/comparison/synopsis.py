@@ -113,6 +113,8 @@ def _of_one(answer: Answer, found: _Case) -> str:
     first = next((f for f in found if f.is_settled and not f.is_watched), found[0])
     alike = [f.metric for f in found if f is not first and is_same(f, first)]
     others = [f"the same in {listed(alike, _SHOWN)}"] if alike else []
+    # What got worse comes before.
+    alike += [f.metric for f in found if f.is_watched and f.outcome is Outcome.WORSE]
     others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]
     return "; ".join([f"{words.claim(answer, first)} ({words.basis(first, _sittings(answer, first))})", *_some(others)])
 

@@ -56,15 +56,15 @@ def without_middle(name: str, size: int) -> str:
 
 
 def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart; of a
-    commit without a name its hash and its subject, `3f2a9c01d "Faster"`."""
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart, and
+    them from those of other comparisons; of a commit without a name its hash and its subject, `3f2a9c01d "Faster"`."""
     if answer.question.axis == CODE_AXIS:
         names = {value: code_name(value) for value in answer.question.values}
         name = names.get(side, side)
         if " " in name or name.startswith('"'):
             quoted = name.strip('"')
             side = f'{code_hash(side)} "{quoted}"'
-        elif len(set(names.values())) == len(names):
+        elif len(set(names.values())) == len(names) and not answer.is_namesake:
             side = name
     return side if side else "(empty)"
 
@@ -148,7 +148,8 @@ def to_settle(answer: Answer, finding: Finding) -> str:
             return ""
         case Lacks("pairs"):
             like = f"`logbook ab --like {answer.entry} --min-effect {effect}`" if (effect := _larger(finding)) else ""
-            return more_pairs(finding) + (f": {like}" if like and answer.is_typed and not finding.is_practical else "")
+            is_said = like and answer.is_typed and not answer.is_bound and not finding.is_practical
+            return more_pairs(finding, is_bound=answer.is_bound) + (f": {like}" if is_said else "")
         case Lacks("values"):
             return "runs in which both sides report a value above zero"
         case Lacks("direction"):
@@ -175,10 +176,12 @@ def _passing(answer: Answer, side: str) -> str:
     return f"{needs}: further pairs run what failed again"
 
 
-def more_pairs(finding: Finding) -> str:
-    """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact."""
+def more_pairs(finding: Finding, *, is_bound: bool = False) -> str:
+    """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact.
+    `is_bound`: its minimum effect is given."""
     if finding.lacks is None or finding.lacks.pairs is None:
-        return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
+        larger = "" if is_bound else ", or state a larger minimum effect"
+        return f"more pairs than is practical: measure for longer in each run{larger}"
     if finding.lacks.pairs <= BLOCK_PAIRS or not finding.judged:
         return f"at least {counted(finding.lacks.pairs, 'more pair')}"
     return "tens of pairs more"

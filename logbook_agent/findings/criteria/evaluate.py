@@ -84,6 +84,7 @@ def target(asked: of.Target, facts: Facts) -> Computed:
         settle = (n for n in count(1) if odds(reaching + n, runs + n) >= ENOUGH and runs + n >= asked.runs)
         more = next(settle)
         reason += f"; {more} more that reach{'es' * (more == 1)} it would settle it"
+        return unmet(reason, evidence, command=facts.more(group.cases[-1], more))
     return unmet(reason, evidence)
 
 

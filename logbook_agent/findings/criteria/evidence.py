@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from logbook_agent.findings.advice import go_on
+from logbook_agent.findings.advice import Continuation, go_on, more_runs
 from logbook_agent.findings.cases import Case, cases, without_zeros
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.protocol import Records, SameCode
+from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
 from logbook_agent.model.entry import is_withdrawn, settled
@@ -84,9 +84,8 @@ class Rows:
 class Facts:
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
     decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison, `branches`
-    the branch that held the code of a side when it was compared; `go_on` gives the command that adds pairs to one,
-    `same_code` the commit of a name where another one has that code now, `folder` the path from here of a folder as
-    records name it."""
+    the branch that held the code of a side when it was compared; `go_on` says how to go on with one, `more` what
+    to type for so many more runs of a case, as commands are typed `here`."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -98,15 +97,20 @@ class Facts:
     discarded: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[str, str] = field(default_factory=dict)
     branches: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
-    go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
-    same_code: SameCode = lambda name, other: None
-    folder: Callable[[str], str] = lambda place: place
+    go_on: Callable[[Answer], Continuation] = lambda answer: Continuation(command=f"logbook ab --id {answer.entry}")
+    more: Callable[[Case, int], str] = lambda case, runs: ""
+    here: TypingPlace = NOWHERE
 
 
 def facts_of(
-    records: Records, all_: Sequence[Record], counting: Sequence[Record], answers: Sequence[Answer], now: datetime
+    records: Records,
+    all_: Sequence[Record],
+    counting: Sequence[Record],
+    answers: Sequence[Answer],
+    now: datetime,
+    here: TypingPlace,
 ) -> Facts:
-    """The facts of a thread, from `all_` its records and those that are `counting`."""
+    """The facts of a thread, from `all_` its records and those that are `counting`; commands are typed `here`."""
     runs, hours = spent(all_, now)
     return Facts(
         rows=Rows(cases(*(r for r in counting if settled(r.state)))),
@@ -124,7 +128,9 @@ def facts_of(
             if record.entry.comparison is not None
             for side, names in record.entry.comparison.branches.items()
         },
-        go_on=lambda answer: go_on(records, answer).command,
+        go_on=lambda answer: go_on(records, answer, here),
+        more=lambda case, runs: more_runs(records.record(case.entry), case, runs, here),
+        here=here,
     )
 
 

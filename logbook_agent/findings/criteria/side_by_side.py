@@ -12,7 +12,7 @@ from logbook_agent.findings.advice import ab_like, ab_with
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answer_lines import SHORTLY, first_words
-from logbook_agent.findings.comparison.words import label, sentence
+from logbook_agent.findings.comparison.words import label, more_pairs, sentence
 from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
 from logbook_agent.findings.criteria.predicate import Config, SideBySide
 from logbook_agent.findings.identity import identity, residue
@@ -21,7 +21,8 @@ from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, OF_CODE, c
 from logbook_agent.model.header import Computed
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.axis_values import ANY, flag_places
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.shell_words import command_line
 
 Found: TypeAlias = tuple[Answer, Finding]
 # A finding keeps its change as a fraction, while the rule holds its logarithm against the bound.
@@ -79,47 +80,67 @@ def _is_named(facts: Facts, answer: Answer, side: str, value: Scalar) -> bool:
 
 
 def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Computed:
-    """One side against its base. In each case the latest comparison that settled it decides."""
+    """One side against its base. In each case the latest comparison that settled it decides: of all of them, else of
+    those whose codes are as they are now."""
     primary = [m.name for m in facts.metrics if m.primary]
     metric = asked.metric or next(iter(primary), None)
-    latest: dict[object, Found] = {}
-    discarded = ""
-
-    def is_settled(found: Found | None) -> bool:
-        return found is not None and _outcome(*found, asked.min_effect) is not Outcome.OPEN
-
-    fine: Answer | None = None
-    for answer, f in _findings(asked, facts, base, side, metric):
-        is_given_up = answer.entry in facts.discarded
-        if answer.question.minimum_effect <= asked.min_effect and not f.is_settled and not is_given_up:
-            fine = answer
-        if by := facts.discarded.get(answer.entry):
-            discarded = f"{answer.entry} was discarded by {by}"
-        elif is_settled((answer, f)) or not is_settled(latest.get(f.setting)):
-            latest[f.setting] = answer, f
-    good = [one for one in latest.values() if _outcome(*one, asked.min_effect) in asked.outcomes]
-    entries = [answer.entry for answer, _ in latest.values()]
-    if len(good) >= asked.cases:
-        return met("; ".join(map(_said, good[: asked.cases])), entries)
+    all_ = [*_findings(asked, facts, base, side, metric)]
+    present = [one for one in all_ if _is_present(facts, one, base, side)]
+    for found in (all_, present):
+        latest = _latest(asked, facts, found)
+        entries = [answer.entry for answer, _ in latest]
+        good = [one for one in latest if _outcome(*one, asked.min_effect) in asked.outcomes]
+        if len(good) >= asked.cases:
+            return met("; ".join(map(_said, good[: asked.cases])), entries)
     count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
-    others = sorted((one for one in latest.values() if one not in good), key=lambda one: one[1].is_settled)
-    if not others and discarded:
-        return unmet(count + discarded)
+    named = metric if metric not in primary else None
+    others = sorted((one for one in latest if one not in good), key=lambda one: one[1].is_settled)
+    if present and not latest:
+        entry = present[-1][0].entry
+        return unmet(f"{count}{entry} was discarded by {facts.discarded[entry]}")
     if not others:
-        why, command = _missing(asked, facts, base, side, metric if metric not in primary else None)
+        before = all_[-1][0] if all_ and not present else None
+        why, command = _missing(asked, facts, base, side, named, before)
         return unmet(count + why, entries, command=command)
     answer, finding = others[0]
-    if not finding.is_settled:
-        return unmet(count + _said(others[0]), entries, command=facts.go_on(answer))
-    wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
-    is_coarse = answer.question.minimum_effect > asked.min_effect
-    command = ""
-    # One that asks for smaller effects may be open already, with or without a command.
-    if is_coarse and fine is not None:
-        command = facts.go_on(fine)
-    elif is_coarse:
-        command = _missing(asked, facts, base, side, metric if metric not in primary else None)[1]
-    return unmet(count + _said(others[0]) + wanted, entries, command=command)
+    if finding.is_settled:
+        wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
+        is_coarse = answer.question.minimum_effect > asked.min_effect
+        command = _missing(asked, facts, base, side, named, None)[1] if is_coarse else ""
+        return unmet(count + _said(others[0]) + wanted, entries, command=command)
+    way = facts.go_on(answer)
+    # No criterion is met by a discard.
+    command = "" if way.lacks == "mend" else way.command
+    needs = (
+        ""
+        if command
+        else way.first or (f"it needs {more_pairs(finding, is_bound=True)}" if finding.lacks_pairs else "")
+    )
+    return unmet("; ".join(filter(None, [count + _said(others[0]), needs])), entries, command=command)
+
+
+def _latest(asked: SideBySide, facts: Facts, found: Sequence[Found]) -> list[Found]:
+    """Of each case the latest comparison that settled it, else the latest that asks for effects as small as the
+    criterion does, else the latest; without those that were discarded."""
+    latest: dict[object, tuple[tuple[bool, bool], Found]] = {}
+    for answer, f in found:
+        is_settled = _outcome(answer, f, asked.min_effect) is not Outcome.OPEN
+        rank = is_settled, is_settled or answer.question.minimum_effect <= asked.min_effect
+        if answer.entry not in facts.discarded and rank >= latest.get(f.setting, (rank,))[0]:
+            latest[f.setting] = rank, (answer, f)
+    return [one for _, one in latest.values()]
+
+
+def _is_present(facts: Facts, found: Found, base: Config, side: Config) -> bool:
+    """Whether the codes of a comparison are those that the names of a criterion have now, as far as git knows them."""
+    answer, finding = found
+    axis = next(name for name, value in base.items() if canonical(side[name]) != canonical(value))
+    if answer.question.axis != CODE_AXIS:
+        return True
+    kept = facts.kept.get(answer.entry, "")
+    codes = [(base[axis], answer.question.base, ""), (side[axis], finding.side, kept)]
+    compared = [(show(value), at or (code_hash(code) if "@" in code else "")) for value, code, at in codes]
+    return all(not code or not facts.here.of(name) or facts.here.code(name, code) for name, code in compared)
 
 
 def _outcome(answer: Answer, finding: Finding, minimum_effect: float) -> Outcome:
@@ -141,21 +162,26 @@ def _said(found: Found) -> str:
     return f"{answer.entry}: {'; '.join([*first_words(answer, SHORTLY), sentence(*found), *named])}"
 
 
-def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None) -> tuple[str, str]:
+def _missing(
+    asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None, before: Answer | None
+) -> tuple[str, str]:
     """The text that no comparison asks this, and the command that makes one; empty where the sides differ in several
-    keys. `metric`: one that it has to name."""
+    keys. `metric`: one that it has to name; `before`: what asked it of codes that are others now."""
     axis, *more = _axes(base, side)
     rest = {name: value for name, value in side.items() if name not in (axis, *more)}
     sides = f"{axis}={show(side[axis])} with {show(base[axis])}"
     at = f" at {words(rest)}" if rest else ""
-    asked_in = {answer.entry for answer in facts.answers if answer.entry not in facts.discarded}
-    for (entry, tested), branches in facts.branches.items():
-        if axis in OF_CODE and side[axis] in branches and "@" not in tested and entry in asked_in:
-            why = f": {entry} compared changes on {side[axis]}; once they are committed: logbook keep {entry}"
-            return f"no comparison of {sides}{at}{why}", ""
     values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
-    if axis in OF_CODE and (commit := facts.same_code(show(base[axis]), show(side[axis]))) is not None:
-        return f"no comparison of {sides}{at}: both are the same code, commit {commit}", ""
+    if axis in OF_CODE and (why := _not_there(facts, show(base[axis]), show(side[axis]))):
+        return f"no comparison of {sides}{at}: {why}", ""
+    effect = before.question.minimum_effect if before is not None else MINIMUM_EFFECT
+    own = ["--metric", metric] if metric is not None else []
+    own += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != effect else []
+    if before is not None:
+        codes = [show(base[axis]), show(side[axis])]
+        then = ", ".join(f"{code_name(code)} was {code_hash(code)}" for code in before.question.values if "@" in code)
+        command = command_line(["logbook", "ab", "--code", *codes, "--like", before.entry, *own])
+        return f"no comparison of {sides}{at} as they are now: {then} in {before.entry}", command
     questions = {answer.entry: answer.question for answer in facts.answers}
 
     def having(where: Config) -> list[Item]:
@@ -178,14 +204,25 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
         rows = [item for item in having(rest) if flag_places(item.case.command, axis)][-1:]
     typed, sibling = (rows[0].case.command, rows[0]) if rows else others[0] if others else ((), None)
     options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
-    options += ["--metric", metric] if metric is not None else []
-    options += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != MINIMUM_EFFECT else []
     # Pairs of the same code under another name would go to their entry.
-    options += ["--new"] if axis in OF_CODE else []
-    folder = facts.folder(sibling.case.cwd or ".") if sibling is not None and not rows else "."
+    is_other = axis in OF_CODE and any(question.axis == CODE_AXIS for question in questions.values())
+    options += [*own, *(["--new"] if is_other else [])]
+    folder = facts.here.folder(sibling.case.cwd or ".") if sibling is not None and not rows else "."
     options += ["--cwd", folder] if folder != "." else []
     command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
     return f"no comparison of {sides}{at}", "" if more else command
+
+
+def _not_there(facts: Facts, base: str, side: str) -> str:
+    """Why no commits of two codes can be compared yet; empty where they can."""
+    asked_in = {answer.entry for answer in facts.answers if answer.entry not in facts.discarded}
+    for (entry, tested), branches in facts.branches.items():
+        if side in branches and "@" not in tested and entry in asked_in:
+            return f"{entry} compared changes on {side}; once they are committed: logbook keep {entry}"
+    if unknown := [name for name in (base, side) if not facts.here.knows(name)]:
+        return f"there is no branch {listed(unknown, _SHOWN)} yet"
+    commit = facts.here.code(base, side)
+    return f"both are the same code, commit {commit}" if commit is not None else ""
 
 
 def _at(item: Item, config: Config) -> Sequence[str]:

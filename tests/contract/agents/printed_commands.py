@@ -157,8 +157,13 @@ class Printed:
         return bool(_PLACE.search(self.command))
 
     @property
+    def is_for_a_person(self) -> bool:
+        """Whether nobody else knows what stands in its place: the first command, and what shows a judgement."""
+        return bool(re.fullmatch(r"logbook (-L \S+ )?(run -- COMMAND|criteria --met \d+ --evidence ID)", self.command))
+
+    @property
     def may_be_template(self) -> bool:
-        return self.is_hint or not {*self.source.split()} & {*_COMPLETE}
+        return self.is_hint or self.is_for_a_person or not {*self.source.split()} & {*_COMPLETE}
 
     @property
     def is_advice(self) -> bool:

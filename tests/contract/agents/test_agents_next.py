@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,6 +172,74 @@ def test_the_command_of_a_next_action_runs_in_its_folder(
         assert row["metrics"]["a"]["median"] == measured
 
 
+def test_a_run_that_was_cut_off_is_waited_for_and_made_again(
+    git: Callable[..., str], cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    (folder / "bench.sh").write_text(
+        "if [ -f ../kill ]; then rm ../kill; kill -9 $PPID; sleep 1; fi; echo METRIC a=3\n"
+    )
+    (folder / "sub").mkdir()
+    (folder / "kill").touch()
+    words = [sys.executable, "-m", "logbook_agent", "run", "--cwd", "sub", "--", "sh", "../bench.sh"]
+    subprocess.run(words, cwd=folder, capture_output=True, check=False)
+    [step] = steps(cli)
+    if step["why"] == "MOE-000 is orphaned":
+        assert cli(*shlex.split(step["command"])[1:]).code != 2
+        [step] = steps(cli)
+    assert (step["kind"], step["why"]) == ("run", "MOE-000 is interrupted")
+    # One word for it, once.
+    said = [line for line in cli("status").out.splitlines() if "interrupted" in line]
+    assert said == ["interrupted: MOE-000 sh ../bench.sh", "entries: 1 (1 interrupted)"]
+    for place, cwd in (("sub", ""), (".", "--cwd sub ")):
+        monkeypatch.chdir(folder / place)
+        [step] = steps(cli)
+        assert step["command"] == f"logbook run --id MOE-000 {cwd}-- sh ../bench.sh"
+    assert cli(*shlex.split(step["command"])[1:]).code == 0
+    assert "run" not in [one["kind"] for one in steps(cli)]
+
+
+def test_what_a_person_judges_and_what_a_target_lacks_have_a_command(cli: Cli, folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max", "--stop", "someone agrees")
+    cli("start", "two", "--prefix", "TWO", "--metric", "a:max")
+    target = "target: {metric: a, at_least: 3}"
+    cli("-L", "moe", "criteria", "--add", "three", "--predicate", target)
+    cli("-L", "moe", "run", "--", "echo", "METRIC a=3")
+    reached, judged = cli("-L", "moe", "next", "--json").data["steps"][:2]
+    assert "more that reach it would settle it" in reached["why"]
+    command = reached["command"]
+    assert re.fullmatch(r"logbook run --id MOE-000 --repeat \d+ -- echo 'METRIC a=3'", command)
+    assert (judged["why"], judged["command"]) == (
+        "a person judges it",
+        "logbook -L moe criteria --met 1 --evidence ID",
+    )
+    assert cli(*shlex.split(command)[1:]).code == 0
+    assert [c["met"] for c in cli("-L", "moe", "criteria", "--json").data["criteria"]] == [False, True]
+    # Of a side of a comparison, pairs are what adds runs.
+    cli("-L", "two", "criteria", "--add", "three", "--predicate", target)
+    assert (
+        cli("-L", "two", "ab", "--axis", "n=3,4", "--max-pairs", "2", "--", "sh", "-c", "echo METRIC a={axis}").code
+        == 0
+    )
+    assert re.fullmatch(
+        r"logbook ab --id TWO-000 --max-pairs \d+", cli("-L", "two", "next", "--json").data["steps"][0]["command"]
+    )
+
+
+def test_withheld_numbers_are_accepted_by_a_command(cli: Cli, git: Callable[..., str], folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    (folder / "bench.sh").write_text("echo '# edited' >> bench.sh; sleep 1.1; echo METRIC a=3\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    cli("run", "--", "sh", "bench.sh")
+    [step] = [one for one in steps(cli) if one["kind"] == "run"]
+    command = "logbook edit MOE-000 --accept WHY"
+    assert (step["command"], "code changed during the run: bench.sh" in step["why"]) == (command, True)
+    assert f"  to let them count: {command}\n" in cli("status").out
+    assert cli(*shlex.split(command)[1:]).code == 0
+    assert command not in cli("status").out + cli("next").out
+
+
 @pytest.mark.slow
 def test_a_comparison_that_is_superseded_is_not_continued(thread: Cli) -> None:
     assert thread("criteria", "--drop", "1", "--reason", "it is another question").code == 0
@@ -219,7 +290,8 @@ def test_an_ab_of_code_closes_the_action_that_names_it(cli: Cli, git: Callable[.
 
 
 def test_criteria_are_named_from_the_first_moment(thread: Cli) -> None:
-    assert [one["kind"] for one in steps(thread)] == ["criterion", "first comparison"]
+    assert [one["kind"] for one in steps(thread)] == ["first comparison", "criterion"]
+    assert steps(thread)[0]["command"] == "logbook run -- COMMAND", "what start said"
 
 
 def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., str], folder: Path) -> None:
@@ -240,7 +312,7 @@ def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., st
     assert cli("run", "--", "sh", "bench.sh").code == 0
     first = cli("status", "--json").data["command"]
     assert first == f"logbook ab --code {named[0]} WORK --like T-001/1"
-    assert steps(cli)[0]["command"] == f"logbook ab --code {named[0]} main --like T-001/1 --min-effect 0.3 --new"
+    assert steps(cli)[0]["command"] == f"logbook ab --code {named[0]} main --like T-001/1 --min-effect 0.3"
     git("commit", "-q", "-a", "-m", "second")
     for command in (first, steps(cli)[0]["command"]):
         assert cli(*shlex.split(command)[1:], "--evaluator", "none", "--pairs", "1").code == 0

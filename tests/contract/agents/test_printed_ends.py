@@ -79,9 +79,12 @@ def test_every_reader_continues_alike(ready: Cli, folder: Path, how: str) -> Non
     typed = ("--max-time", "1ms") if how == "time" else ()
     made = ready("ab", "--axis", "mode=base,new", "--max-pairs", "10", *typed, "--json", *COMMAND)
     [command] = re.findall(r"continue: (logbook [^\n]*)", made.data["stopped"]["why"])
-    assert steps(ready)[0]["command"] == command
-    assert command in ready("status").out
-    if how != "a side failed":
+    # What never passed on this code is not asked of it again, unless somebody types what the end named.
+    never_passed = how == "a side failed"
+    shown = "logbook discard MOE-000 --why 'mode=new fails'" if never_passed else command
+    assert steps(ready)[0]["command"] == shown
+    assert shown in ready("status").out
+    if not never_passed:
         assert command in ready("compare", "MOE-000").out
     # All that was asked for is made, in the same entry.
     assert added(type_in(ready, command, "--json"), 10)["id"] == "MOE-000"

@@ -85,9 +85,9 @@ def test_logbooks_that_were_just_begun(tmp_path: Path, demo: Site) -> None:
     for topic in ("empty", "broken"):
         shutil.copy(folder / f"site/{topic}.html", demo.folder)
     said = {
-        "empty": ("Is b faster?", "Nothing was measured yet.", "logbook run --help", "No next step",
+        "empty": ("Is b faster?", "Nothing was measured yet.", "logbook run -- COMMAND", "No next step",
                   "Nothing ran yet."),
-        "broken": ("Does it run?", "Nothing was measured yet.", "logbook run --help", "No next step", "no memory"),
+        "broken": ("Does it run?", "Nothing was measured yet.", "logbook run -- COMMAND", "No next step", "no memory"),
         "demo": ("Is int8 faster?", "int8 has 5.97% more tflops than none (95%: ", "No comparison is open.",
                  "try topk 4", "runs failed."),
     }  # fmt: skip

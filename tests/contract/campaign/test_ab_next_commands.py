@@ -54,11 +54,12 @@ def test_what_is_asked_again_keeps_all_that_was_typed(
     (folder / "lib.sh").write_text("exit 4\n")
     failed = ready("ab", "--axis", "mode=base,new", *pairs, *TYPED, *setup, *COMMAND)
     assert failed.code != 0
+    assert step(ready)["command"].startswith("logbook discard MOE-000 --why "), "the same code fails again"
+    (folder / "lib.sh").write_text("speed=100\n")
     command = step(ready)["command"]
     assert command == "logbook ab --like MOE-000"
     assert f"fix that, then continue: {command}\n" in failed.out
     assert command in ready("status").out
-    (folder / "lib.sh").write_text("speed=100\n")
     made = added(type_in(ready, command, "--json"), int(pairs[1]))
     entry = Store(folder).entry(made["id"])
     assert (made["id"], entry.title) == ("MOE-001", "Both *modes*")
@@ -84,17 +85,17 @@ def test_a_plan_needs_a_commit_to_return_to(started: Cli, folder: Path) -> None:
     assert started("list", "--json").data == []
 
 
-def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, folder: Path) -> None:
+def test_a_commit_that_fails_is_discarded(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "bench.sh").write_text("echo boom >&2; exit 3\n")
     commit(git, "Broken")
     words = ("--evaluator", "none", "--", "sh", "bench.sh")
     failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
     shown = step(ready)
-    [said] = re.findall("[0-9a-f]{9} is a commit, which fails again: compare another one, or .*`", shown["why"])
-    assert said in failed.out
-    assert "boom" in type_in(ready, shown["command"]).out
-    [discard] = re.findall("or discard the entry: `(.*?)`", shown["why"])
-    assert type_in(ready, discard).code == 0
+    [said] = re.findall("[0-9a-f]{9} is a commit, which fails again: compare another one, or .*", shown["why"])
+    assert f"{said}: {shown['command']}" in failed.out
+    # What it printed stands there: no log has to be looked at.
+    assert "boom" in shown["why"]
+    assert type_in(ready, shown["command"]).code == 0
     assert "MOE-000" not in ready("next").out
 
 
@@ -107,7 +108,7 @@ def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder
     assert ready("ab", "--code", "main", "idea", *words).code == 3
     git("branch", "-f", "main", git("commit-tree", "-m", "The other side moves on", "-p", "main", "main^{tree}"))
     commit(git, "The records alone")
-    assert "logbook show MOE-000" in step(ready)["command"], "the side that failed is as it was"
+    assert "logbook discard MOE-000" in step(ready)["command"], "the side that failed is as it was"
     git("checkout", "-q", "idea")
     (folder / "bench.sh").write_text(BENCH)
     (folder / "lib.sh").write_text("speed=110\n")
@@ -118,6 +119,67 @@ def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder
     assert "it has another commit now" in again["why"]
     assert added(type_in(ready, again["command"], "--json"), 1)["id"] == "MOE-001"
     assert "MOE-000" not in ready("next").out
+
+
+@pytest.mark.parametrize("gate", ["same checksum", "ok == 1"])
+def test_a_value_that_fails_a_gate_is_asked_again_of_other_code_alone(ready: Cli, folder: Path, gate: str) -> None:
+    """A flag has nothing to mend: asked again, it makes another entry that fails. The gate is decided by MOE-000."""
+    gated = BENCH.replace("10))", "10)) checksum=$2 ok=$([ $2 = base ] && echo 1 || echo 0)")
+    (folder / "bench.sh").write_text(gated)
+    assert ready("edit", "--gate", gate, "--reason", "it").code == 0
+    assert ready(*ASK, *COMMAND).code == 1
+    first = step(ready)
+    assert first["command"] == "logbook discard MOE-001 --why 'mode=new fails'"
+    assert ("logbook ab --id MOE-001 --free checksum" in first["why"]) is (gate == "same checksum")
+    # Asked again all the same, and then answered in the first entry: both leave the list.
+    assert ready(*ASK, "--new", *COMMAND).code == 1
+    assert step(ready)["id"] == "MOE-002"
+    if gate == "same checksum":
+        assert ready("ab", "--id", "MOE-001", "--free", "checksum", "--max-pairs", "10").code == 0
+        assert not {"MOE-001", "MOE-002"} & {one.get("id") for one in ready("next", "--json").data["steps"]}
+        return
+    (folder / "bench.sh").write_text(gated.replace("echo 0", "echo 1"))
+    again = step(ready)
+    assert (again["id"], again["command"]) == ("MOE-002", "logbook ab --like MOE-002")
+    assert added(type_in(ready, again["command"], "--json"), 1)["id"] == "MOE-003"
+    assert not {"MOE-001", "MOE-002"} & {one.get("id") for one in ready("next", "--json").data["steps"]}
+
+
+@pytest.mark.parametrize("discarded", [False, True])
+@pytest.mark.parametrize("has_criterion", [False, True])
+def test_a_branch_that_failed_a_gate_is_compared_again_once_it_is_mended(
+    ready: Cli, git: Git, folder: Path, discarded: bool, has_criterion: bool
+) -> None:
+    git("branch", "-M", "main")
+    (folder / "bench.sh").write_text("echo RESULT tflops=10$(($$ % 9)) checksum=$(cat sum.sh)\n")
+    for branch, text in (("main", "1"), ("idea", "2")):
+        if branch != "main":
+            git("checkout", "-q", "-b", branch)
+        (folder / "sum.sh").write_text(text)
+        commit(git, f"Checksum {text}")
+    assert ready("edit", "--gate", "same checksum", "--reason", "it").code == 0
+    asks = "compared: {axis: code, values: [main, idea], settled: true}"
+    if has_criterion:
+        assert ready("criteria", "--add", "idea is better", "--predicate", asks).code == 0
+    assert ready("ab", "--code", "main", "idea", "--max-pairs", "1", "--", "sh", "bench.sh").code == 1
+    steps = ready("next", "--json").data["steps"]
+    discards = [one["command"] for one in steps if "command" in one]
+    assert discards == [f"logbook discard MOE-001 --why '{git('rev-parse', '--short=9', 'idea')} fails'"]
+    if discarded:
+        assert type_in(ready, discards[0]).code == 0
+    (folder / "sum.sh").write_text("1")
+    (folder / "more.sh").write_text("# faster\n")
+    git("add", "more.sh")
+    git("commit", "-q", "-a", "--amend", "-m", "Mended")
+    if discarded and not has_criterion:
+        assert "MOE-001" not in ready("next").out
+        return
+    again = step(ready)
+    assert again["command"] == "logbook ab --code main idea --like MOE-001"
+    assert again["kind"] == ("criterion" if has_criterion else "comparison")
+    # The ID of a decision lies between.
+    assert added(type_in(ready, again["command"], "--json"), 1)["id"] == f"MOE-00{2 + discarded}"
+    assert "MOE-001" not in ready("next").out
 
 
 def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Path) -> None:
@@ -132,6 +194,32 @@ def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Pat
     assert ("limitation: MOE-000: " in closed.out, "open" in closed.err) == (True, False)
     more = ready("ab", "--id", "MOE-000", "--max-pairs", "200", "--json").data
     assert (more["pairs"], "measure for longer" in more["stopped"]["why"]) == (100, True), more["stopped"]
+
+
+def test_what_is_asked_for_larger_effects_is_left_to_that_unless_a_criterion_asks_it(ready: Cli, folder: Path) -> None:
+    noisy = 'n=$((1000 + LOGBOOK_RUN * 37 % 11 * 6)); [ "$2" = base ] || n=$((n + 8)); echo "RESULT tflops=$n"\n'
+    (folder / "bench.sh").write_text(noisy)
+    assert ready(*ASK[:-1], "20", "--seed", "2", *COMMAND).code == 0
+    assert "logbook ab --like MOE-000 --min-effect " in ready("status").out
+    # A criterion states its own minimum effect: no larger one meets it.
+    predicate = "compared: {axis: mode, values: [base, new], settled: true}"
+    assert ready("criteria", "--add", "new is settled", "--predicate", predicate).code == 0
+    for question in ("status", "next", "criteria"):
+        text = ready(question).out
+        assert (
+            "it needs more pairs than is practical: measure for longer in each run" in text,
+            "--min-effect" in text,
+        ) == (
+            True,
+            False,
+        )
+    # Asked all the same, of code that was edited meanwhile.
+    (folder / "bench.sh").write_text(f"{noisy}# edited\n")
+    assert ready("ab", "--like", "MOE-000", "--min-effect", "50%").code == 0
+    answers = {one["id"]: one for one in ready("status", "--json").data["answers"]}
+    assert (answers["MOE-000"]["why"], answers["MOE-001"]["outcome"]) == ("MOE-001 asks it again", "no difference")
+    [step] = ready("next", "--json").data["steps"]
+    assert step["why"].startswith("MOE-000: new against base is open"), "the criterion asks for effects from 1% on"
 
 
 def test_the_rest_of_a_fixed_number_of_pairs_is_asked_for(ready: Cli, folder: Path) -> None:

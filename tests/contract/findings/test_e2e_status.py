@@ -90,7 +90,7 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--goal", "Does six help?", "--metric", "tflops:max:TF/s").code == 0
     lines = cli("status").out.splitlines()[:4]
     assert lines[:2] == ["moe (moe, MOE)", "asked: Does six help?"]
-    assert "logbook run --help" in lines[3]
+    assert lines[3] == "  type: logbook run -- COMMAND", "what start said"
     cli("run", "--next", "compare them", "--", "echo", "RESULT tflops=2")
     lines = cli("status").out.splitlines()[:5]
     assert "logbook ab --help" in lines[3]
@@ -172,3 +172,12 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
     assert data["closed"]["conclusion"] == "It is so"
     assert cli("close", "--reopen", "--local").code == 0
     assert "closed" not in cli("status", "--json").data
+
+
+@pytest.mark.slow
+def test_what_got_worse_is_said_once(cli: Cli) -> None:
+    assert cli("start", "moe", "--metric", "time_ms:min:ms", "--metric", "rate:max:1/s:watched").code == 0
+    script = "echo RESULT time_ms=$((100 + 50 * {axis})).$(($$ % 9)) rate=$((100 - 50 * {axis})).$(($$ % 9))"
+    assert cli("ab", "--axis", "n=0,1", "--", "sh", "-c", script).code == 0
+    [answer] = cli("status", "--json").data["answers"]
+    assert (answer["answer"].count("rate"), "(worse)" in answer["answer"]) == (1, True)

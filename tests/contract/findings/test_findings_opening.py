@@ -118,12 +118,12 @@ def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     assert thread(*words).code == 3
     lines = thread("status").out.splitlines()
     assert "MOE-000" in lines[2]
-    # The code that the entry states fails again: the question is asked of the code as it is then.
-    again = "logbook ab --like MOE-000"
-    assert again in lines[3]
+    # The same code fails again, so the question is not asked of it.
+    discard = "logbook discard MOE-000 --why 'env:MODE=5 fails'"
+    assert discard in lines[3]
     [step] = thread("next", "--json").data["steps"]
-    assert (step["id"], step["command"], step["kind"]) == ("MOE-000", again, "comparison")
-    assert step["why"].endswith(" failed: exit code 3")
+    assert (step["id"], step["command"], step["kind"]) == ("MOE-000", discard, "comparison")
+    assert " failed: exit code 3; env:MODE=5 fails again on the same code: mend the code, or" in step["why"]
     # Asked again by a later entry, or decided, it is left alone.
     assert thread("ab", "--new", *words[1:]).code == 3
     assert [step["id"] for step in thread("next", "--json").data["steps"]] == ["MOE-001"]

@@ -132,6 +132,31 @@ def test_what_met_a_criterion_is_named_by_its_commit_when_a_branch_moves_on(
         assert f"base was {commits[0]}; idea was {commits[1]}" in text
 
 
+def test_an_unmet_criterion_is_about_the_commits_of_its_branches_as_they_are_now(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    git("branch", "base", "HEAD~1")
+    git("checkout", "-q", "-b", "idea")
+    predicate = "compared: {axis: code, values: [base, idea], settled: true, outcomes: [better]}"
+    assert thread("criteria", "--add", "better", "--predicate", predicate).code == 0
+    (folder / "speed.sh").write_text("1500")
+    git("commit", "-q", "-a", "-m", "slower")
+    assert thread("ab", "--code", "base", "idea", "--min-effect", "2%", "--", "sh", "bench.sh").code == 0
+    assert computed(thread)["reason"].startswith("T-000: idea takes")
+    names = f"base was {git('rev-parse', '--short=9', 'base')}, idea was {git('rev-parse', '--short=9', 'idea')}"
+    (folder / "speed.sh").write_text("1600")
+    git("commit", "-q", "-a", "--amend", "-m", "slower")
+    found = computed(thread)
+    assert found["reason"] == f"no comparison of code=idea with base as they are now: {names} in T-000"
+    assert found["command"] == "logbook ab --code base idea --like T-000 --min-effect 0.01"
+    assert thread(*shlex.split(found["command"])[1:], "--max-pairs", "1").code == 0
+    assert computed(thread)["reason"].startswith("T-001: idea against base is open")
+    # Where two answers name their codes alike, the hash tells them apart.
+    answers = {one["id"]: one["answer"] for one in thread("status", "--json").data["answers"]}
+    assert answers["T-001"].startswith(f"idea@{git('rev-parse', '--short=9', 'idea')} against base@")
+    assert answers["T-000"].startswith("idea@")
+
+
 def test_two_branches_of_one_commit_are_the_same_code(thread: Cli, git: Callable[..., str], folder: Path) -> None:
     assert thread("run", "--", "sh", "bench.sh").code == 0
     git("branch", "base")
