@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from logbook_agent.store.workspace import Workspace
 
 
-@dataclass(frozen=True, kw_only=True)
-class Common:
+class Common(Struct, frozen=True, kw_only=True, dict=True):
     """Which logbook, how to answer, and the whole command line."""
 
     logbook: str | None = None

@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import takewhile
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from msgspec import structs
 from typer.models import ParameterInfo
 
 from logbook_agent.cli.common import Common
@@ -119,7 +119,7 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
             values[name] = request(**{field: values.pop(field) for field in declared(options)})
         for name in [name for name in values if hints.get(name) is Common]:
             said = {field: values.pop(field) for field in everywhere(hidden=True)}
-            values[name] = replace(values[name].obj, **{field: value for field, value in said.items() if value})
+            values[name] = structs.replace(values[name].obj, **{field: value for field, value in said.items() if value})
         try:
             return command(**values)
         except LogbookError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from collections.abc import Callable, Iterator
 from typing import TypedDict
+
+from msgspec import structs
 
 from logbook_agent.doctor.entry_checks import (
     check_header,
@@ -94,7 +95,7 @@ _BARE = re.compile(r"\blogbook (?=doctor|render)")
 def _of_this(workspace: Workspace, book: Book, trouble: Trouble) -> Trouble:
     """The trouble with commands that name its logbook, where they have to."""
     words = shlex.join(["logbook", *naming(workspace, book)])
-    return dataclasses.replace(trouble, mend=_BARE.sub(lambda _: f"{words} ", trouble.mend))
+    return structs.replace(trouble, mend=_BARE.sub(lambda _: f"{words} ", trouble.mend))
 
 
 def _of_feature(place: str) -> Check:
@@ -124,9 +125,9 @@ def _mended(finding: Trouble) -> Trouble:
     if finding.fix is None:
         return finding
     try:
-        return dataclasses.replace(finding, mended=finding.fix())
+        return structs.replace(finding, mended=finding.fix())
     except StoreError as error:
-        return dataclasses.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
+        return structs.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
 
 
 class DoctorAnswer(TypedDict):

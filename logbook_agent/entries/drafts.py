@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from logbook_agent.model.entry import (
     COMMAND,
@@ -33,8 +33,7 @@ from logbook_agent.text.near import choice
 _FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prose:
+class Prose(Struct, frozen=True, kw_only=True):
     """What a person says about an entry, in the options that `run`, `note` and `edit` share."""
 
     title: str | None = None
@@ -82,7 +81,7 @@ def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose
                 cause="an entry continues, completes or supersedes an earlier one",
                 hint="name an earlier entry: logbook list" if target == own_id else other_way,
             )
-    return dataclasses.replace(prose, **targets)
+    return structs.replace(prose, **targets)
 
 
 def check_no_prose(entry_id: str, prose: Prose) -> None:
@@ -122,7 +121,7 @@ def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     entry_id = book.reservations.reserve(book.names.ids)
     if book.reservations.warning:
         workspace.warnings.append(book.reservations.warning)
-    return book.write_entry(dataclasses.replace(draft, id=entry_id))
+    return book.write_entry(structs.replace(draft, id=entry_id))
 
 
 def draft_entry(
@@ -208,13 +207,13 @@ def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
         return new
     said = f"Changed after the result, {changed}. Before: {before}"
     fields = edited_fields(new.fields, [(EARLIER_HYPOTHESIS, said)], append=bool(new.text(EARLIER_HYPOTHESIS)))
-    return dataclasses.replace(new, fields=fields)
+    return structs.replace(new, fields=fields)
 
 
 def with_next_at(old: Record, new: Entry, at: str) -> Entry:
     """The entry with the time at which its next action was written after it was opened."""
-    text = dataclasses.replace(old, entry=new).next_action
-    return new if text == old.next_action else dataclasses.replace(new, next_at=at if text else None)
+    text = structs.replace(old, entry=new).next_action
+    return new if text == old.next_action else structs.replace(new, next_at=at if text else None)
 
 
 def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.entries.drafts import (
     Prose,
@@ -115,7 +115,7 @@ def note(
         check_required(workspace, prose, None)
     prose = with_relations(book, prose)
     here = place_of(workspace.cwd, workspace)
-    planned = [dataclasses.replace(parse_planned(c, place=n), cwd=here) for n, c in enumerate(commands or (), 1)]
+    planned = [structs.replace(parse_planned(c, place=n), cwd=here) for n, c in enumerate(commands or (), 1)]
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     draft = draft_entry(
@@ -153,12 +153,11 @@ def _with_text(prose: Prose, text: str) -> Prose:
         return prose
     title = prose.title or cut_line(one_line(lines[0]), _TITLE_CHARS)
     if prose.title or len(lines) > 1 or title != one_line(lines[0]):
-        prose = dataclasses.replace(prose, fields=(f"{NOTE}={text}", *prose.fields))
-    return dataclasses.replace(prose, title=title)
+        prose = structs.replace(prose, fields=(f"{NOTE}={text}", *prose.fields))
+    return structs.replace(prose, title=title)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditRequest:
+class EditRequest(Struct, frozen=True, kw_only=True):
     """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` says
     why the entry is void, where that is the state and no confidence is given; else why the confidence is another.
     `judging`: gates of the entry, and what is accepted."""
@@ -175,8 +174,8 @@ class EditRequest:
         """The request with the reason why an entry is void as a field of it."""
         if self.state != VOID or self.confidence is not None or self.reason is None:
             return self
-        prose = dataclasses.replace(self.prose, fields=(*self.prose.fields, f"{WITHDRAWN}={self.reason}"))
-        return dataclasses.replace(self, prose=prose, reason=None)
+        prose = structs.replace(self.prose, fields=(*self.prose.fields, f"{WITHDRAWN}={self.reason}"))
+        return structs.replace(self, prose=prose, reason=None)
 
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
@@ -193,7 +192,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         is_judged = request.judging != NOTHING and request.confidence is None
         why = None if is_judged else request.reason
         word, reason = stated_confidence(record, read(workspace, book), request.confidence, why)
-        new = dataclasses.replace(
+        new = structs.replace(
             old,
             title=one_line(prose.title) if prose.title else old.title,
             fields=edited_fields(
@@ -215,7 +214,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
                 cause="no option was given, or the entry says so already",
                 hint=f"logbook edit {entry_id} --interpretation '...'",
             )
-        blocks_of(workspace, book).entry(dataclasses.replace(record, entry=new))
+        blocks_of(workspace, book).entry(structs.replace(record, entry=new))
         new = book.write_entry(new)
     if is_withdrawn(new.state) or new.supersedes is not None:
         workspace.warnings += read(workspace, book).doubts
@@ -223,7 +222,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         workspace.warnings.append(
             f"the numbers of {new.id} still come from its runs; what was given stands beside them as words"
         )
-    workspace.warnings += _not_kept(dataclasses.replace(record, entry=new))
+    workspace.warnings += _not_kept(structs.replace(record, entry=new))
     return book, new
 
 

@@ -4,16 +4,16 @@ files (`logbook sync --offline`)."""
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.destination import connect, default_repository, issue_of
@@ -38,8 +38,7 @@ _LABEL_CHARS = 50
 _OURS = re.compile(r"issue\.md|(?:update|snapshot|final)-\d{2,}\.md")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncRequest:
+class SyncRequest(Struct, frozen=True, kw_only=True):
     """The options of `sync`. `entries`: only these are posted, whatever their stage. `digest`: of the plan that a dry
     run showed; no other is carried out."""
 
@@ -52,8 +51,7 @@ class SyncRequest:
     digest: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncResult:
+class SyncResult(Struct, frozen=True, kw_only=True):
     """`writes`: those that were made; in a dry run those that would be. `waiting`: entries that are not finished."""
 
     book: Book
@@ -211,8 +209,8 @@ def _first(workspace: Workspace, book: Book, request: SyncRequest) -> tuple[Book
     named = f" with labels {', '.join(names)}" if names else ""
     plan = make_plan(texts.wanted, texts, Issue(number=0, url="", title=title, body="", author=""), ())
     what, text = f"open an issue in {where}{named}: {title}", marking.wrapped(book_key, plan.writes[0].text)
-    create = dataclasses.replace(plan.writes[0], kind="create", what=what, text=text)
-    return texts, dataclasses.replace(plan, writes=(create, *plan.writes[1:]))
+    create = structs.replace(plan.writes[0], kind="create", what=what, text=text)
+    return texts, structs.replace(plan, writes=(create, *plan.writes[1:]))
 
 
 def _opened(workspace: Workspace, book: Book, request: SyncRequest, pace: Pace, done: list[Write]) -> IssueAddress:
@@ -226,7 +224,7 @@ def _opened(workspace: Workspace, book: Book, request: SyncRequest, pace: Pace, 
             hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
     remote = connect(workspace, repository, pace)
-    texts, plan = _first(workspace, book, dataclasses.replace(request, entries=()))
+    texts, plan = _first(workspace, book, structs.replace(request, entries=()))
     create, labels = plan.writes[0], _labels(workspace, request.labels)
     pace.say(create.what)
     # A day before, since this machine's clock may be ahead of the host's.
@@ -256,7 +254,7 @@ def adopted(header: Header, url: str) -> Header:
     issue = before if before is not None and before.url == url else ExperimentIssue(url=url)
     # The header's own line for it takes the place of one that was written as a link.
     links = tuple(x for x in header.links if x.url.rstrip("/") != url or x.label.casefold() != "experiment issue")
-    return dataclasses.replace(header, links=links, issue=issue)
+    return structs.replace(header, links=links, issue=issue)
 
 
 def write_offline(workspace: Workspace, folder: str, request: SyncRequest) -> tuple[Book, list[Path]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias
+
+from msgspec import Struct, structs
 
 from logbook_agent.cli.declared import flag, option
 from logbook_agent.cli.options import Common, prose, prose_options
@@ -33,8 +33,7 @@ class NotMet(LogbookError):
     code = "criteria"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloseRequest:
+class CloseRequest(Struct, frozen=True, kw_only=True):
     """The options of `close`. Without a conclusion what was said before stands, and so do the limitations and next
     steps that are not given."""
 
@@ -116,16 +115,16 @@ def _items(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _changed(header: Header, closing: Closing | None) -> Header:
     before = header.closing
-    if before is not None and closing is not None and dataclasses.replace(closing, at=before.at) == before:
+    if before is not None and closing is not None and structs.replace(closing, at=before.at) == before:
         return header
-    return dataclasses.replace(header, closing=closing)
+    return structs.replace(header, closing=closing)
 
 
 def _left(found: Findings, book: Book) -> tuple[Left, list[str]]:
     """The loose ends of a thread, and all of it as sentences, the criteria first."""
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     # Of a thread that is closed nothing is left to do; it may be closed once more.
-    thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
+    thread = structs.replace(found.thread, header=structs.replace(found.header, closing=None))
     unfinished, actions = (tuple(e["id"] for e in some) for some in (thread.open, thread.next_actions))
     # Between two of its runs, a series is held by its process alone.
     at_work = {*open_series(book), *(claim.entry for claim in book.claims.held())}

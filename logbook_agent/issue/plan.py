@@ -7,8 +7,9 @@ another machine or in a fresh clone goes on from what is there, and is empty whe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.marking import FINAL, SNAPSHOT, UPDATE
@@ -42,8 +43,7 @@ def make_plan(wanted: Wanted, texts: Texts, issue: Issue, comments: Sequence[Com
     return SyncPlan(writes=(*plan.writes, *plan.deletions), warnings=tuple(plan.warnings))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ours:
+class _Ours(Struct, frozen=True):
     """A comment of ours, with its marker and the names of the entries that it tells of."""
 
     comment: Comment
@@ -64,7 +64,7 @@ def _ours(wanted: Wanted, comments: Sequence[Comment]) -> list[_Ours]:
         if marked is not None:
             words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
             if words and all(len(word) == 3 for word in words):
-                marked = replace(marked, fields={**marked.fields, **_first_version(words)})
+                marked = structs.replace(marked, fields={**marked.fields, **_first_version(words)})
             found.append(_Ours(comment, marked, tuple(_name_in(word[0]) for word in words)))
     return found
 
@@ -80,8 +80,7 @@ def _name_in(name: str) -> str:
     return name if UID.fullmatch(name.partition(".")[2]) is not None else bare_id(name)
 
 
-@dataclass
-class _Planning:
+class _Planning(Struct):
     """The writes of a plan as they are found."""
 
     wanted: Wanted
@@ -215,7 +214,7 @@ class _Planning:
         write = Write(kind="post", what=f"comment: {kind} {span}".rstrip(), text=text, document=kind, about=about)
         if there is not None:
             number, what = there.comment.id, f"edit comment {there.comment.id}: {span or kind}"
-            write = replace(write, kind="edit", what=what, old=there.comment.body, comment=number)
+            write = structs.replace(write, kind="edit", what=what, old=there.comment.body, comment=number)
         self.writes.append(write)
 
     def _delete(self, one: _Ours, older: _Ours) -> None:

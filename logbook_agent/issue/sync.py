@@ -6,9 +6,10 @@ lacks what was applied. A process that dies anywhere leaves an issue that the ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.pace import Stale
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 _MOST_ROUNDS = 4
 
 
-@dataclass(kw_only=True)
-class Sync:
+class Sync(Struct, kw_only=True):
     """One sync of one issue. `done` are the writes that were made; `warnings` what the plans left alone."""
 
     remote: GitHub
@@ -49,7 +49,7 @@ class Sync:
         issue, comments = self._read()
         plan = make_plan(self.wanted, self.texts, issue, comments)
         if plan.writes and not self.wanted.login:
-            self.wanted = replace(self.wanted, login=self.remote.login())
+            self.wanted = structs.replace(self.wanted, login=self.remote.login())
             plan = make_plan(self.wanted, self.texts, issue, comments)
         if plan.writes and issue.locked:
             raise IssueLocked(
@@ -93,7 +93,7 @@ class Sync:
         try:
             if write.kind == "block":
                 remote.edit_body(self.number, partial(self._spliced, text=write.text))
-                self.wanted = replace(self.wanted, new_block=False)
+                self.wanted = structs.replace(self.wanted, new_block=False)
             elif write.kind == "post":
                 posted = remote.post_comment(self.number, write.text)
                 self._known[posted.id] = posted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UntrackedFile:
+class UntrackedFile(Struct, frozen=True, kw_only=True):
     """A file of code that git does not track, or that the command names; `kept` is its copy in the logbook."""
 
     path: str
@@ -16,8 +16,7 @@ class UntrackedFile:
     kept: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
+class Code(Struct, frozen=True, kw_only=True):
     """Which code ran. `identity`: the digest of the files that git tracks, as they were in the working tree, of
     untracked files of code, and of those that the command names, all without the logbook root, documents and outputs;
     `sources`: of the files of code among them. `synced`: the digest of the files that were brought to another

@@ -6,13 +6,13 @@ import fnmatch
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 _SETTINGS = (".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeRules:
+class CodeRules(Struct, frozen=True, kw_only=True):
     """Which files are code. Those that a command names always are, unless they are outputs.
 
     documents: patterns of files and folders at the top of the repository that are no code
@@ -36,7 +36,7 @@ class CodeRules:
     def reading(self, read: str | None) -> CodeRules:
         """The rules for a command that writes the file which `--read FORMAT:FILE` names."""
         file = (read or "").partition(":")[2]
-        return replace(self, outputs=(*self.outputs, file)) if file else self
+        return structs.replace(self, outputs=(*self.outputs, file)) if file else self
 
     def is_output(self, path: str) -> bool:
         """Whether a pattern matches the path, or its end after a slash."""

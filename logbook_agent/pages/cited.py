@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec import structs
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.opening import Failed, InWords, Opening
@@ -34,10 +35,10 @@ def opening_with_numbers(found: Findings) -> Opening:
     """The first lines of the thread, with the numbers that people's words cite."""
 
     def texts(of: Sequence[T]) -> tuple[T, ...]:
-        return tuple(replace(one, text=with_numbers(found, one.text, plain=True)) for one in of)
+        return tuple(structs.replace(one, text=with_numbers(found, one.text, plain=True)) for one in of)
 
     first = found.opening
-    return replace(
+    return structs.replace(
         first,
         in_words=texts(first.in_words),
         negative=texts(first.negative),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings
@@ -34,8 +35,7 @@ class NamedFigure(Protocol):
     def digest(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedPlot:
+class NamedPlot(Struct, frozen=True, kw_only=True):
     """A plot that the view shows. `missing` says why there is no picture of its data; empty where there is one."""
 
     key: str

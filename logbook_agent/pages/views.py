@@ -6,10 +6,11 @@ import itertools
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal
+
+from msgspec import Struct
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
@@ -185,8 +186,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
 # -- the view as it stands -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewProblem:
+class ViewProblem(Struct, frozen=True, kw_only=True):
     """In what the view is not as it would be rendered: it is `missing`, was `changed` by something else than the tool,
     or some of its `blocks` are out of date."""
 

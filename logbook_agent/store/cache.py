@@ -15,9 +15,10 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 from logbook_agent.model.run_numbers import run_number
 
@@ -37,8 +38,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS kept (place TEXT, key TEXT, value TEXT, PRI
 SUMMARIES = "summaries"
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(Struct, frozen=True):
     """The cache in this file; None: there is no place for one."""
 
     path: Path | None
@@ -152,8 +152,7 @@ def stamp_of(entry: str, runs: str) -> Stamp:
     return Stamp(repr(found), max(changed_ns for _, changed_ns, _ in found))
 
 
-@dataclass(slots=True)
-class KeptSummaries:
+class KeptSummaries(Struct):
     """`version` names what summaries depend on beside their entries and the code."""
 
     cache: Cache

@@ -11,8 +11,9 @@ import contextlib
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import sorted_ids
@@ -27,8 +28,7 @@ from logbook_agent.store.processes import this_host
 _FOLDER, _LOCK = "claims", ".lock"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanClaim:
+class PlanClaim(Struct, frozen=True, kw_only=True):
     """Who makes the runs of an entry: a process of a host, `at` since when (UTC), and in which `root` of logbooks."""
 
     entry: str
@@ -52,8 +52,7 @@ class PlanClaim:
         return {"id": self.entry, "host": self.host, "pid": self.pid, "since": self.at, "root": self.root}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutedAt:
+class ExecutedAt(Struct, frozen=True, kw_only=True):
     """Where and when the runs of an entry were made."""
 
     root: str
@@ -65,16 +64,14 @@ class ExecutedAt:
         return f"in {self.root} at {self.at}, and is not merged here"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanState:
+class PlanState(Struct, frozen=True, kw_only=True):
     """The last claim of an entry (None: it has ended), and where it had how many runs, by their number as text."""
 
     claim: PlanClaim | None = None
     executed: dict[str, ExecutedAt] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
+class Claims(Struct, frozen=True, kw_only=True):
     """The claims of one prefix, in the folder of its reserved IDs. Every method raises StoreError."""
 
     place: Reservations
@@ -154,7 +151,9 @@ class Claims:
             raise StoreError(
                 f"{path} is not a claim", cause="another program wrote it, or a newer version", hint=f"remove {path}"
             ) from error
-        return replace(noted, executed={key: at for key, at in noted.executed.items() if Path(at.root).is_dir()})
+        return structs.replace(
+            noted, executed={key: at for key, at in noted.executed.items() if Path(at.root).is_dir()}
+        )
 
     def _write(self, entry_id: str, state: PlanState) -> None:
         if state == PlanState():

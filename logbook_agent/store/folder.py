@@ -17,9 +17,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.store.layout import PROSE_BYTES
@@ -46,8 +47,7 @@ _LOCK_S = 30.0
 _TOGETHER = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """The files below `path`. `bounds`: the folder above it which no absolute name may leave, and below which no link
     is followed; default: `path` itself.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent.model.entry import bare_id, format_id, id_number, sorted_ids
 from logbook_agent.model.errors import StoreError
@@ -18,8 +18,7 @@ from logbook_agent.store.parse import parse_json
 from logbook_agent.store.repository import repository_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservations:
+class Reservations(Struct, frozen=True, kw_only=True):
     """The folder where IDs of one `prefix` are reserved, for logbooks in `root`. `warning`: worktrees cannot share
     it."""
 
@@ -78,13 +77,13 @@ def reservations_of(root: Path, prefix: str) -> Reservations:
     try:
         shared.make()
         if os.access(shared.path, os.W_OK):
-            return dataclasses.replace(own, files=shared)
+            return structs.replace(own, files=shared)
     except StoreError as error:
         refused = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
         if refused not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
     warning = f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
-    return dataclasses.replace(own, warning=warning)
+    return structs.replace(own, warning=warning)
 
 
 def highest(names: Iterable[str], prefix: str) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+
+class Repository(Struct, frozen=True, kw_only=True):
     """`top`: the working tree; `git_dir`: this worktree's own; `common_dir`: what all worktrees share."""
 
     top: Path

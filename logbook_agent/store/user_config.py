@@ -6,9 +6,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
@@ -24,8 +25,7 @@ _HOMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserPlaces:
+class UserPlaces(Struct, frozen=True, kw_only=True):
     """This user's folders for one root: `cache` holds what can be made again, `state` what cannot. None: there is no
     place for it."""
 
@@ -71,8 +71,7 @@ def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
 # -- settings ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserConfig:
+class UserConfig(Struct, frozen=True, kw_only=True):
     """Settings of the user: `$XDG_CONFIG_HOME/logbook-agent/config.toml`, else `~/.config/logbook-agent/config.toml`.
 
     launchers: tables `[launchers.NAME]`, or texts, their templates
@@ -104,6 +103,6 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
         raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error
     except ValueError as error:
         is_unknown = isinstance(error, CodecError) and error.message == "unknown key"
-        names = ", ".join(f.name for f in fields(UserConfig))
+        names = ", ".join(f.name for f in structs.fields(UserConfig))
         hint = f"the settings are: {names}" if is_unknown else "correct that line"
         raise UsageError(f"your settings are not valid: {error}", cause=f"they are in {path}", hint=hint) from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct, structs
 
 from logbook_agent.campaign.ab import carry_out
 from logbook_agent.campaign.ab_sides import sides_of
@@ -44,8 +44,7 @@ TOPIC, PREFIX = "ci", "CI"
 _COMMENT_FILE = "comment.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CiResult:
+class CiResult(Struct, frozen=True, kw_only=True):
     """`text`: the comment. `written` says what became of it, `why` why it was not written; `url` is where it is."""
 
     finding: GateFinding
@@ -77,7 +76,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
         job = job_of(space, checkout, trees, request)
         root = _root(space)
         # The commands that are measured get no token, and their record is one of its own, which demands no texts.
-        config = dataclasses.replace(space.config, require=())
+        config = structs.replace(space.config, require=())
         environ = without_keys(space.environ)
         inner = alike(space, config, environ=environ, root_option=str(root), logbook_option=TOPIC)
         inner.learn_secrets(space.environ, ())
@@ -95,7 +94,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
     if not finding.is_same:
         Folder(root).write(_COMMENT_FILE, text)
     if finding.is_interrupted:
-        return dataclasses.replace(result, why="interrupted")
+        return structs.replace(result, why="interrupted")
     result = _commented(space, result, actions, pace, dry_run=request.dry_run)
     if actions is not None:
         _write_outputs(actions, result)
@@ -122,17 +121,17 @@ def _measured(
     """The finding with what both sides measured."""
     book = _book(inner, job)
     if job.lacks:
-        return dataclasses.replace(finding, unmeasured=(Unmeasured(case="", side=BASE, why=job.lacks),))
+        return structs.replace(finding, unmeasured=(Unmeasured(case="", side=BASE, why=job.lacks),))
     asked = job.asked(request, (finding.commits.base, finding.commits.head))
     try:
         with sides_of(inner, book, asked, display, None, trees) as sides:
             result = carry_out(inner, book, asked, sides, display)
     except SameCode:
-        return dataclasses.replace(finding, is_same=True)
+        return structs.replace(finding, is_same=True)
     except CodeChanged as error:
-        return dataclasses.replace(finding, changed=f"{error.message}; {error.hint}")
+        return structs.replace(finding, changed=f"{error.message}; {error.hint}")
     changed = result.why if result.stop is Stop.CODE_CHANGED else None
-    return dataclasses.replace(finding, result=result, unmeasured=unmeasured(result), changed=changed)
+    return structs.replace(finding, result=result, unmeasured=unmeasured(result), changed=changed)
 
 
 def _book(inner: Workspace, job: GateJob) -> Book:
@@ -142,7 +141,7 @@ def _book(inner: Workspace, job: GateJob) -> Book:
         title, stated = "Base against head of pull requests", HeaderParts(metrics=job.metrics, gates=job.gates)
         return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=stated))
     found.change_header(
-        lambda h: dataclasses.replace(
+        lambda h: structs.replace(
             h, metrics=tuple({m.name: m for m in (*h.metrics, *job.metrics)}.values()), gates=job.gates
         )
     )
@@ -155,9 +154,9 @@ def _book(inner: Workspace, job: GateJob) -> Book:
 def _commented(space: Workspace, result: CiResult, actions: Actions | None, pace: Pace, *, dry_run: bool) -> CiResult:
     """The result with what became of the comment; trouble with the host is a warning."""
     if dry_run:
-        return dataclasses.replace(result, why="--dry-run")
+        return structs.replace(result, why="--dry-run")
     if result.number is None:
-        return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
+        return structs.replace(result, why="no pull request: neither an event nor --pull-request names one")
     try:
         with_token = alike(space, space.config, environ=with_host(space.environ, actions))
         repository = actions.repository if actions is not None else default_repository(with_token)
@@ -170,8 +169,8 @@ def _commented(space: Workspace, result: CiResult, actions: Actions | None, pace
         if actions is not None and actions.pull is not None and actions.pull.is_fork:
             why += "; the token of a pull request from a fork cannot write comments"
         space.warnings.append(f"the comment was not written: {why}")
-        return dataclasses.replace(result, why=why)
-    return dataclasses.replace(result, written=written, url=url)
+        return structs.replace(result, why=why)
+    return structs.replace(result, written=written, url=url)
 
 
 def _write_outputs(actions: Actions, result: CiResult) -> None:
@@ -268,7 +267,7 @@ def ci_command(*, request: Annotated[CiRequest, CiOptions], max_wait_s: float = 
     """
     space = common.space_without_logbook("ci")
     check_count("--max-pairs", request.max_pairs)
-    request = dataclasses.replace(request, is_command="--" in common.words or len(request.words) > 1)
+    request = structs.replace(request, is_command="--" in common.words or len(request.words) > 1)
     result = ci(space, request, LineDisplay(), pace_of(common, space, max_wait_s))
     common.emit("ci", result.data(), _text(result))
     return result.finding.exit_code

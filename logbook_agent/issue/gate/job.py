@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.campaign.ab_request import NONE, AbRequest
 from logbook_agent.campaign.checkouts import Tree
@@ -26,8 +26,7 @@ from logbook_agent.store.workspace import Workspace
 BASE, HEAD = "base", "head"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CiRequest:
+class CiRequest(Struct, frozen=True, kw_only=True):
     """What is measured, which commits, how many pairs, and where the outcome is told. `words` are a recipe's name, or a
     command; `setup` are shell commands, after those of the recipe. `evaluator`: files of the base that measure both.
     `name` tells several jobs of one pull request apart; `number` is a pull request where no event names one."""
@@ -54,8 +53,7 @@ class CiRequest:
     artifact: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateJob:
+class GateJob(Struct, frozen=True, kw_only=True):
     """`name` says in comments what was run; `setup` and `teardown` are run on each side. `lacks`: why the base has no
     such job; it is then that of the head. `differences`: how that of the head differs, as sentences."""
 
@@ -73,7 +71,7 @@ class GateJob:
         """The comparison of two commits, the base first, in an entry of its own."""
         prose = Prose(title=f"{self.name}: base against head", fields=(f"Question={self.question}",))
         return AbRequest(
-            run=dataclasses.replace(self.cases[0], discard=1, prose=prose),
+            run=structs.replace(self.cases[0], discard=1, prose=prose),
             codes=codes,
             names=(BASE, HEAD),
             cases=self.cases if len(self.cases) > 1 else (),
@@ -123,7 +121,7 @@ def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
                 hint="rename the key in the recipe",
             )
         case = requested(plan, run, label=planned.label)
-        cases.append(dataclasses.replace(case, env={**run.env, **request.env}, **given))
+        cases.append(structs.replace(case, env={**run.env, **request.env}, **given))
     return GateJob(
         name=recipe.name,
         question=recipe.question,
@@ -143,7 +141,7 @@ _USED = "those of the base are used"
 
 def alike(space: Workspace, config: Config, **changes: Any) -> Workspace:
     """The workspace with such changes and settings, wherever it is."""
-    found = dataclasses.replace(space, warnings=space.warnings, **changes)
+    found = structs.replace(space, warnings=space.warnings, **changes)
     found.config = config
     return found
 
@@ -151,7 +149,7 @@ def alike(space: Workspace, config: Config, **changes: Any) -> Workspace:
 def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request: CiRequest) -> GateJob:
     """The job by the files of the base, whose settings and redaction rules `space` gets. Raises UsageError or
     StoreError."""
-    base, head = (dataclasses.replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
+    base, head = (structs.replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
     ours, theirs = (_below(request, checkout, tree) for tree in trees)
     try:
         space.config = base.config
@@ -165,14 +163,14 @@ def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request:
         job = _job_in(base, ours)
     except LogbookError as error:
         # A benchmark that the head brings, or mends. Raises where the head has none, either.
-        return dataclasses.replace(_job_in(head, theirs), lacks=error.said, differences=differences)
+        return structs.replace(_job_in(head, theirs), lacks=error.said, differences=differences)
     try:
         is_other = _job_in(head, theirs) != job
         changed = f"the head changes the recipe {job.name}; the recipe of the base is used" if is_other else ""
     except LogbookError as error:
         changed = f"the recipe of the head cannot be used ({error.message}); the recipe of the base is used"
     differences += (changed,) if changed else ()
-    return dataclasses.replace(job, differences=differences)
+    return structs.replace(job, differences=differences)
 
 
 def _below(request: CiRequest, checkout: Checkout, tree: Tree) -> CiRequest:
@@ -180,7 +178,7 @@ def _below(request: CiRequest, checkout: Checkout, tree: Tree) -> CiRequest:
     path = Path(request.words[0])
     if request.is_command or not path.is_relative_to(checkout.top):
         return request
-    return dataclasses.replace(request, words=(str(tree.top / path.relative_to(checkout.top)),))
+    return structs.replace(request, words=(str(tree.top / path.relative_to(checkout.top)),))
 
 
 def _setting_differences(base: Workspace, head: Workspace) -> tuple[str, ...]:
@@ -188,6 +186,6 @@ def _setting_differences(base: Workspace, head: Workspace) -> tuple[str, ...]:
         theirs = head.config
     except LogbookError as error:
         return (f"the settings of the head cannot be read ({error.message}); {_USED}",)
-    names = [one.name for one in dataclasses.fields(Config) if one.name != "file"]
+    names = [one.name for one in structs.fields(Config) if one.name != "file"]
     changed = [name for name in names if getattr(base.config, name) != getattr(theirs, name)]
     return (f"the head changes settings ({', '.join(changed)}); {_USED}",) if changed else ()

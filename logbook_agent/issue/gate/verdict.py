@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from enum import StrEnum
+
+from msgspec import Struct, to_builtins
 
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbResult
@@ -41,8 +42,7 @@ SIGNS = {Outcome.WORSE: "🔴", Outcome.BETTER: "🟢", Outcome.OPEN: "⚪", Out
 EXIT_CODES = {GateOutcome.WORSE: 1, GateOutcome.HEAD_FAILED: 5, GateOutcome.NOT_MEASURED: 6}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unmeasured:
+class Unmeasured(Struct, frozen=True, kw_only=True):
     """A case that a side cannot run; `case` empty: none of them. `side`: base, head or both. `said`: the last lines."""
 
     case: str
@@ -73,8 +73,7 @@ def unmeasured(result: AbResult) -> tuple[Unmeasured, ...]:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateFinding:
+class GateFinding(Struct, frozen=True, kw_only=True):
     """What was measured of which commits, and the command (`again`) that repeats it. `result` None: nothing was, since
     both are the same code (`is_same`), the base has no such job, or a setup changed the code. `changed`: which tree no
     longer held the files of its commit. `differences`: what the head changes in settings and recipe."""
@@ -147,7 +146,7 @@ class GateFinding:
             "base_is": commits.how,
             "minimum_effect": self.minimum_effect,
             "answer": answer_lines.data(self.answer) if self.answer is not None else None,
-            "unmeasured": [asdict(one) for one in self.unmeasured],
+            "unmeasured": [to_builtins(one) for one in self.unmeasured],
             "changed": self.changed,
             "differences": list(self.differences),
             "counts": {outcome.value: self.counts[outcome] for outcome in Outcome},

@@ -13,13 +13,13 @@ import os
 import resource
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import jinja2
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import SUFFIX, environment, problem
@@ -30,8 +30,7 @@ from logbook_agent.text import markdown as md
 _MOST_BYTES = 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TemplateLimits:
+class TemplateLimits(Struct, frozen=True, kw_only=True):
     """What one document may take, and in processor time all of one command: `spare_s` and `mean_s` for each."""
 
     cpu_s: float = 2.0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from logbook_agent.report.figures.figure import PlotSeries
 from logbook_agent.report.figures.figure_words import plain
@@ -31,8 +32,7 @@ _DASHES = ("", "8 3", "2 3", "8 3 2 3", "12 4", "5 2", "12 3 2 3 2 3", "4 4")
 _BESIDE = "4 3"
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How a series is drawn: the class of its colour, its marker and its dashes."""
 
     ink: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from logbook_agent.report.figures.figure import PlotAxis
 
@@ -13,8 +13,7 @@ from logbook_agent.report.figures.figure import PlotAxis
 _CUT = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class ValueScale:
+class ValueScale(Struct, frozen=True):
     """Values from `low` to `high`, which stand at the pixels `start` and `end`. `bend`: from this distance to zero on,
     a bent axis is logarithmic."""
 
@@ -26,7 +25,7 @@ class ValueScale:
     end: float = 1.0
 
     def between(self, start: float, end: float) -> ValueScale:
-        return dataclasses.replace(self, start=start, end=end)
+        return structs.replace(self, start=start, end=end)
 
     @property
     def is_uneven(self) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import abc
-import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.report.live.follower import Follower, LiveBook, told
@@ -88,7 +89,7 @@ class BookPage(LivePage):
             return now
         running = running_section(live.charts)
         thread = tuple(running if one.id == running.id else one for one in self._page.thread)
-        self._page = dataclasses.replace(self._page, thread=thread)
+        self._page = structs.replace(self._page, thread=thread)
         return now | {one.id: one.html for one in (*thread, *self._page.entries)}
 
     def document(self, live: LiveParts) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import signal
 from collections.abc import Iterator
 from types import FrameType
+
+from msgspec import structs
 
 from logbook_agent.cli.common import Common
 from logbook_agent.store.workspace import Workspace
@@ -15,7 +16,7 @@ from logbook_agent.store.workspace import Workspace
 def looking(common: Common) -> Workspace:
     """A new workspace in the root of the command that changes nothing there: it collects no run."""
     space = common.space()
-    return dataclasses.replace(space, root_option=str(space.root), arrive=None, warnings=[])
+    return structs.replace(space, root_option=str(space.root), arrive=None, warnings=[])
 
 
 @contextlib.contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.record import Record
@@ -27,8 +27,7 @@ def _html(text: str, ids: frozenset[str]) -> Markup:
     return Markup(as_html(text, ids))  # noqa: S704 - escaped there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageContext:
+class PageContext(Struct, frozen=True, kw_only=True):
     """The reading of a logbook, and how its texts become HTML: `ids` are the entries of the page, `drawn` those with
     plots on it, `pictured` those whose runs left pictures that are on it, `curves` the charts of its curves."""
 

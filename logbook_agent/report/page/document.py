@@ -7,9 +7,9 @@ import base64
 import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.report.figures.theme import PAGE, rules
@@ -23,8 +23,7 @@ _OWN = ("report.css", "report.js", "tables.js", "results.js")
 _CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveParts:
+class LiveParts(Struct, frozen=True, kw_only=True):
     """The live parts of a page that is served: a `script` that runs beside the page's own and asks the server, and a
     `banner`, which is HTML above the sections that its caller has escaped."""
 

@@ -38,7 +38,17 @@ def entry_section(page: PageContext, record: Record, summary: Summary, kept: Kep
     curves = page.curves.points if entry.id in page.curves.entries else 0
     shown = entry.id in page.drawn, entry.id in page.pictured, curves
     cited = [with_numbers(findings, f.text, plain=True) for f in entry.fields if "[[" in f.text]
-    made_of = [findings.records.header, record, summary["confidence"], later, answer, logs, files, shown, cited]
+    made_of: list[object] = [
+        findings.records.header,
+        record,
+        summary["confidence"],
+        later,
+        answer,
+        logs,
+        files,
+        shown,
+        cited,
+    ]
     if entry.id not in kept or kept[entry.id][0] != made_of:
         values = _values(page, record, later, answer)
         made = section(

@@ -6,7 +6,7 @@ always there; an empty one is hidden.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import StoreError
@@ -23,8 +23,7 @@ from logbook_agent.store.workspace import Workspace
 INDEX, INDEX_TOPIC_PAGE = "index.html", "index.logbook.html"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """The content of a page: the sections of the `thread`, and those of its `entries`. `damaged`: for each entry that
     is left out, why it cannot be read."""
 

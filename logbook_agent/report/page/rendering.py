@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.comparison import answer_lines, words
@@ -30,8 +31,7 @@ _BLANKS = re.compile(
 _ENDS = re.compile(r"</(?:dd|dt|li|t(?:body|d|h|head|r))>")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageSection:
+class PageSection(Struct, frozen=True, kw_only=True):
     """One element of the page, `<section id=...>` or `<article id=...>`: escaped, without scripts."""
 
     id: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import Rejected
 from logbook_agent.report.page.write import write_report
@@ -18,8 +19,7 @@ from logbook_agent.text.redaction.redactor import Redactor
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedFile:
+class PublishedFile(Struct, frozen=True, kw_only=True):
     """A file of the report, with its path below the folder of the report."""
 
     path: str

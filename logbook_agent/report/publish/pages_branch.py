@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import RemoteError, StoreError, UsageError
 from logbook_agent.report.page.page import INDEX
@@ -23,8 +24,7 @@ _RAW = ("-c", "core.autocrlf=false", "-c", f"core.attributesFile={os.devnull}")
 _TIMEOUT_S = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PagesBranch:
+class PagesBranch(Struct, frozen=True, kw_only=True):
     """A branch of the repository at `top`."""
 
     top: Path

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import structs
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError
@@ -165,7 +166,7 @@ def clean_run(run: Run, redactor: Redactor) -> Run:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
         shown = ", ".join(redactor.text(name) for name in sorted(hidden))
         said: str = f"left out: {shown}: a number under a secret's name is not a measurement"
-        run = dataclasses.replace(run, rows=rows, problems=(*run.problems, *noted(said)))
+        run = structs.replace(run, rows=rows, problems=(*run.problems, *noted(said)))
     return clean_record(run, redactor)
 
 
@@ -205,7 +206,7 @@ def _secret_numbers(row: Row) -> list[str]:
 
 
 def _without(row: Row, names: frozenset[str]) -> Row:
-    return dataclasses.replace(
+    return structs.replace(
         row,
         metrics={name: m for name, m in row.metrics.items() if name not in names},
         observations={name: None if name in names else value for name, value in row.observations.items()},

@@ -6,7 +6,8 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.text.escapes import without_escapes
 from logbook_agent.text.redaction import finders
@@ -27,8 +28,7 @@ _SHORT = 256
 _WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 
 
-@dataclass(frozen=True)
-class Redactor:
+class Redactor(Struct, frozen=True, dict=True):
     """Known secrets become `$NAME`, those known by their shape or name `[redacted:KIND]`.
 
     Redacting twice changes nothing more. `extra_names` are further names that hold secrets, `extra_rules` further
