@@ -113,8 +113,8 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 @functools.cache
 def worker_code() -> Archive:
-    """What a worker needs of this package, in the client's own version, with a `__main__.py` to start it and what stands
-    in for msgspec."""
+    """What a worker needs of this package, in the client's version, with a `__main__.py` to start it and what stands in
+    for msgspec."""
     top = Path(logbook_agent.__file__).parent
     found: set[Path] = set()
     todo = list(_FIRST)
