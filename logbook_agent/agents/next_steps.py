@@ -3,8 +3,9 @@ no more than stop criteria without a command, a first comparison; pure."""
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
+
+from msgspec import structs
 
 from logbook_agent.findings.advice import ab_more, measure, needed_setup
 from logbook_agent.findings.open_steps import OpenStep, open_steps
@@ -35,7 +36,7 @@ def _typed(found: Findings, step: OpenStep) -> OpenStep:
     command = found.typed(step.command)
     lacks = needed_setup(found.entry(step.entry).comparison) if step.entry and ab_more(step.entry) in command else ""
     why = "; ".join(filter(None, [step.why, lacks, "" if command or not step.command else found.budget]))
-    return dataclasses.replace(step, command=command, why=why)
+    return structs.replace(step, command=command, why=why)
 
 
 def _in_folder(found: Findings, step: OpenStep) -> OpenStep:
@@ -46,7 +47,7 @@ def _in_folder(found: Findings, step: OpenStep) -> OpenStep:
     runs = found.record(step.entry).runs
     path = found.here.folder(runs[-1].run.cwd or "." if runs else ".")
     cwd = f" --cwd {shlex.quote(path)}" if path != "." else ""
-    return dataclasses.replace(step, command=f"{options}{cwd}{end}{words}")
+    return structs.replace(step, command=f"{options}{cwd}{end}{words}")
 
 
 def _plan(found: Findings, step: OpenStep) -> OpenStep:
@@ -55,4 +56,4 @@ def _plan(found: Findings, step: OpenStep) -> OpenStep:
     asked = (record.entry.text(HYPOTHESIS) or "").partition("\n")[0]
     is_stated = record.entry.comparison is not None or record.pending
     is_planned = record.state == "planned" and record.entry.kind == "experiment" and is_stated
-    return dataclasses.replace(step, settles=asked, command=measure(record) if is_planned else "")
+    return structs.replace(step, settles=asked, command=measure(record) if is_planned else "")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis, axis_of
 from logbook_agent.campaign.run_request import RunRequest, as_made, check_count, check_secrets, invocation_of, run_named
@@ -33,8 +33,7 @@ NONE = "none"
 _DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbRequest:
+class AbRequest(Struct, frozen=True, kw_only=True):
     """What is compared, and for how long. `evaluator`: the files of the base that measure both `codes` (none: those
     that the command names and both have).
 
@@ -104,7 +103,7 @@ def checked(request: AbRequest) -> AbRequest:
             )
     if request.run.entry_id is None and request.like is None:
         check_sides(request)
-    return dataclasses.replace(request, gates=checked_gates(request.gates))
+    return structs.replace(request, gates=checked_gates(request.gates))
 
 
 def check_sides(request: AbRequest) -> None:
@@ -154,18 +153,18 @@ def _with_question(
     check_secrets(entry.id, *question.values, run.setup or "")
     if request.axis is None and request.codes is None and question.axis == CODE_AXIS:
         base, side = map(code_typed, question.values)
-        request = dataclasses.replace(request, codes=(base, side))
+        request = structs.replace(request, codes=(base, side))
     elif request.axis is None and request.codes is None:
-        request = dataclasses.replace(request, axis=axis_of(question.axis, run.values or question.values))
+        request = structs.replace(request, axis=axis_of(question.axis, run.values or question.values))
     least = question.minimum_effect if request.minimum_effect is None else request.minimum_effect
-    return dataclasses.replace(
+    return structs.replace(
         _as_made(workspace, request, run, entry.id), minimum_effect=least, metrics=request.metrics or question.metrics
     )
 
 
 def _as_made(workspace: Workspace, request: AbRequest, run: Invocation, of: str) -> AbRequest:
     setup = request.setup if request.setup is not None else run.setup
-    return dataclasses.replace(request, setup=setup, run=as_made(workspace, request.run, run, of))
+    return structs.replace(request, setup=setup, run=as_made(workspace, request.run, run, of))
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:
@@ -221,7 +220,7 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
         found = _with_place(request, run_named(book.record(entry.id), number))
         request = _as_made(workspace, request, _command(entry, found), reference)
     judged = with_gates(entry, request.gates, request.free)
-    return dataclasses.replace(request, gates=judged.gates, free=judged.free)
+    return structs.replace(request, gates=judged.gates, free=judged.free)
 
 
 def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
@@ -234,14 +233,14 @@ def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Co
         evaluator = tuple(os.path.relpath(one.path, run.cwd) for one in stated.evaluator) or evaluator
         is_named = not entry.title.startswith(DEFAULT_TITLE)
         title, hypothesis = entry.title if is_named else None, entry.text(HYPOTHESIS)
-        prose = dataclasses.replace(prose, title=prose.title or title, hypothesis=prose.hypothesis or hypothesis)
+        prose = structs.replace(prose, title=prose.title or title, hypothesis=prose.hypothesis or hypothesis)
     if request.fixed is None and request.max_pairs is None:
         fixed, most = (design.budget_pairs, None) if design.fixed else (None, design.budget_pairs)
-        request = dataclasses.replace(request, fixed=fixed, max_pairs=most)
-    request = dataclasses.replace(request, run=dataclasses.replace(request.run, prose=prose))
+        request = structs.replace(request, fixed=fixed, max_pairs=most)
+    request = structs.replace(request, run=structs.replace(request.run, prose=prose))
     request = _with_question(workspace, request, entry, stated.question, run)
     given = request.evaluator or (evaluator if request.codes is not None else ())
-    return dataclasses.replace(request, evaluator=given)
+    return structs.replace(request, evaluator=given)
 
 
 def _with_place(request: AbRequest, run: Run) -> Invocation:
@@ -252,4 +251,4 @@ def _with_place(request: AbRequest, run: Run) -> Invocation:
         return found
     value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
     # Where it has no one place, that is said once the command is made.
-    return dataclasses.replace(found, argv=with_place(found.argv, axis, value) or found.argv)
+    return structs.replace(found, argv=with_place(found.argv, axis, value) or found.argv)

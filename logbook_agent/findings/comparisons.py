@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
+
+from msgspec import structs
 
 from logbook_agent.findings.comparison import synopsis, words
 from logbook_agent.findings.comparison.answer import Answer, Outcome
@@ -59,9 +60,11 @@ class Comparisons:
         by = self._discarded.get(own.entry)
         if by is None:
             return answer
-        found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
+        found = [
+            structs.replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings
+        ]
         why = (f"discarded by {by}",)
-        return replace(
+        return structs.replace(
             answer, findings=tuple(found), first=why, confidence=confidence(found, answer.sittings)[0], reasons=why
         )
 
@@ -124,7 +127,7 @@ def designed(comparisons: Comparisons, records: Records, asked: Contrast) -> Ans
         and all(canonical(f.case.get(k)) == canonical(v) for k, v in asked.where.items())
     )
     is_there = {*asked.metrics} <= {f.metric for f in found} and (found or not asked.where)
-    return replace(answer, findings=found) if is_there else None
+    return structs.replace(answer, findings=found) if is_there else None
 
 
 def _is_about(answer: Answer, asked: Contrast) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from logbook_agent.findings.carried_out import commands_in
 from logbook_agent.findings.synopses import Synopsis
@@ -24,8 +25,7 @@ StepKind = Literal["criterion", "plan", "comparison", "next action", "replicatio
 _BY_THEMSELVES = ("budget", "date")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenStep:
+class OpenStep(Struct, frozen=True, kw_only=True):
     """What to do, as Markdown, and why; `settles` is the question that it answers. `entry` is the one that it comes
     from, `command` what to type as far as the records say it."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+
+from msgspec import Struct
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
@@ -22,8 +23,7 @@ CommitOf: TypeAlias = Callable[[str], str | None]
 SameCode: TypeAlias = Callable[[str, str], str | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypingPlace:
+class TypingPlace(Struct, frozen=True, kw_only=True):
     """The place where commands are typed: in its repository the commit `of` a name, that commit if another name has the
     same `code`, and which of some commits are `gone`; and the path from there of a `folder` as records name it. By
     default it is the top of a repository of which nothing is known."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct, structs
 
 from logbook_agent.findings.advice import Continuation, ab_afresh, go_on, other_evaluator, replicate
 from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
@@ -20,8 +21,7 @@ from logbook_agent.model.record import GOING
 from logbook_agent.text.phrases import counted, listed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Synopsis:
+class Synopsis(Struct, frozen=True, kw_only=True):
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
     needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
     `pairs`. `is_hopeless`: no practical number of pairs would settle it. `is_failed`: a side failed in every pair, so
@@ -90,7 +90,7 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     codes = {_codes(a) for a in answers}
     made = [_synopsis(records, thread, a, now, codes, again) for a in in_order.values()]
     retried = {a.entry for a in failed}
-    made = [one if one.entry in retried else replace(one, retry="") for one in made]
+    made = [one if one.entry in retried else structs.replace(one, retry="") for one in made]
     return tuple(one for one in made if one.retry or not one.is_failed)
 
 
@@ -98,7 +98,7 @@ def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str
     """By the entry of a comparison that is open the last one that asks the same for larger effects."""
     found: dict[str, list[Answer]] = {}
     for a in answers:
-        stated, q = records.entry(a.entry).comparison, replace(a.question, minimum_effect=MINIMUM_EFFECT)
+        stated, q = records.entry(a.entry).comparison, structs.replace(a.question, minimum_effect=MINIMUM_EFFECT)
         if stated is not None and stated.run is not None:
             found.setdefault(repr((q, a.codes, stated.run.argv, stated.run.env)), []).append(a)
     return {
@@ -193,8 +193,8 @@ def moved_on(one: Synopsis, answer: Answer | None, here: TypingPlace) -> Synopsi
         return one
     codes = [code_name(v) if here.of(code_name(v)) is not None else code_typed(v) for v in answer.question.values]
     command = f"logbook ab --code {shlex.join(codes)} --like {one.entry}"
-    found = replace(one, lacks="run", why=f"{name} failed: {failure[1]}; it has another commit now, {now[:9]}")
-    return replace(found, retry=command) if one.retry else replace(found, command=command)
+    found = structs.replace(one, lacks="run", why=f"{name} failed: {failure[1]}; it has another commit now, {now[:9]}")
+    return structs.replace(found, retry=command) if one.retry else structs.replace(found, command=command)
 
 
 def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
@@ -202,7 +202,7 @@ def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]
     unless code is what it compares."""
     again = one.command if stated is not None and stated.question.axis != CODE_AXIS else ""
     why = f"this clone lacks {listed([commit[:9] for commit in sorted(gone)], 2)}, so no pair of that code can be made"
-    return replace(
+    return structs.replace(
         one,
         why="; ".join(filter(None, [one.why, why])) if one.command else one.why,
         command=again and ab_afresh(one.entry, one.pairs, new=False),
