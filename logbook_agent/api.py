@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -210,8 +209,7 @@ class Logbook:
         return criteria_data(self.book, read(self.workspace, self.book.outgoing()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class EntryRecord(Record):
+class EntryRecord(Record, frozen=True, kw_only=True, eq=False):
     """One entry as it was when it was read; a notebook shows it."""
 
     logbook: Logbook

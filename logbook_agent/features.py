@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from logbook_agent.model.errors import UsageError
 
 _PACKAGE = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class Subcommand:
+class Subcommand(Struct, frozen=True):
     """A command: its name, the module below `logbook_agent` with its function `NAME_command`, a line of help."""
 
     name: str
@@ -26,8 +26,7 @@ class Subcommand:
     help: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feature:
+class Feature(Struct, frozen=True, kw_only=True):
     """What a feature adds to the core. Its commands stand under `heading` in the help of all."""
 
     name: str

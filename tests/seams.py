@@ -7,7 +7,6 @@ lie, how large a limit is) stands here. After a room is renamed or a function mo
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec import structs
 
 from logbook_agent import Logbook, log
 from logbook_agent.campaign import ab_question
@@ -120,7 +120,7 @@ def mcp_tool(
 
     from logbook_agent.agents.mcp.tool_calls import answered
 
-    return anyio.run(answered, dataclasses.replace(_mcp_desk(folder, allow_run), logbook=logbook), name, given)
+    return anyio.run(answered, structs.replace(_mcp_desk(folder, allow_run), logbook=logbook), name, given)
 
 
 def mcp_tools() -> tuple[Any, ...]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import UsageError
 
@@ -35,8 +36,7 @@ class NoNumber(UsageError):
     """A citation names no number; the hint, where there is one, is the citation to write instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
+class Citation(Struct, frozen=True, kw_only=True):
     """What is cited: a metric of rows (`reference`: `ID`, `ID/RUN` or `ID:LABEL`), or its change `against` others, the
     `base` of its own comparison, or the `baseline`. `where` narrows the rows: `int8`, `quant_mode=int8`."""
 
@@ -47,8 +47,7 @@ class Citation:
     where: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitedPlace:
+class CitedPlace(Struct, frozen=True, kw_only=True):
     """A citation in a text, from `start` to `end`, on a line counted from 1. `shown`: the number beside it, None until
     it is filled in."""
 
@@ -59,8 +58,7 @@ class CitedPlace:
     shown: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cited:
+class Cited(Struct, frozen=True, kw_only=True):
     """What the record says of a citation: its `text`, empty where it says nothing; why that cannot be relied on, and
     what to write instead."""
 
@@ -69,8 +67,7 @@ class Cited:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """What is wrong with a citation of a text."""
 
     line: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from logbook_agent.agents.citations import checked, filled, places
 from logbook_agent.agents.cited_numbers import findings_in, saying
@@ -59,7 +60,7 @@ def cite_command(
             lines.append(f"{name}: {counted(count if check else max(0, count - len(faults)), 'citation')} {done}{bad}")
         if name != _STDIN and text != before:
             _write(space.cwd / Path(name).expanduser(), text)
-        problems = [asdict(fault) for fault in faults]
+        problems = [to_builtins(fault) for fault in faults]
         data.append({"file": name, "citations": count, "changed": text != before, "problems": problems})
         wrong += [f"{name}:{f.line}: [[{f.citation}]]: {f.problem}" for f in faults]
     common.emit("cite", data, "\n".join(lines))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.agents.citations import BASE, BASELINE, NOT_COMPARABLE, Citation, Cited, NoNumber, parsed
 from logbook_agent.findings.case_repeats import Repeats, repeats
@@ -69,7 +70,9 @@ def _cited(findings: Findings, citation: Citation) -> Cited:
     if why:
         return Cited(problems=tuple(why))
     found = _found(findings, citation, entries)
-    return replace(found, text=f"{found.text}, discarded") if discarded and found.text != NOT_COMPARABLE else found
+    return (
+        structs.replace(found, text=f"{found.text}, discarded") if discarded and found.text != NOT_COMPARABLE else found
+    )
 
 
 def _found(findings: Findings, citation: Citation, entries: Sequence[str]) -> Cited:
@@ -199,7 +202,7 @@ def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
     good = [_one_case(rows, citation, name) for name, rows in zip(names[1:], sides[1:], strict=True)]
     # A value that no row of the other side has, such as that of an axis, names a case of this one alone.
     is_known = any(_is_meant(citation, item.place) for item in frame_of(sides[0]).items)
-    good.insert(0, _one_case(sides[0], citation if is_known else replace(citation, where=()), names[0]))
+    good.insert(0, _one_case(sides[0], citation if is_known else structs.replace(citation, where=()), names[0]))
     both = [case for side in good for case in side.cases]
     unlike = residue(both)
     if "commit" in unlike:  # which is what `code` names

@@ -3,12 +3,12 @@ other record is changed."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.advice import ab_afresh, ab_codes, measure
@@ -40,8 +40,7 @@ _MOST_BYTES = 2**24
 _GOES_ON = ("running", "submitted", "orphaned")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionRequest:
+class DecisionRequest(Struct, frozen=True, kw_only=True):
     """Whether the code of the entry `about` is `kept`, and why; the `commit` that holds it, where it was named."""
 
     about: str
@@ -50,8 +49,7 @@ class DecisionRequest:
     commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class Decided(Struct, frozen=True, kw_only=True):
     """The decision as it was recorded, and the next action that it `closes`. Not `is_committed`: the commit of the code
     that was kept lacks changes of it. Not `is_in_head`: that commit is on another branch. `is_measured`: another commit
     was named, which holds the one that was measured."""
@@ -108,9 +106,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     left = _to_commit(record.id) if lacks else ""
     fields = edited_fields((), [(DECISION, request.why or ""), (NEXT_ACTION, left)], append=False)
     with changing(workspace, book):
-        made = create_entry(
-            workspace, book, dataclasses.replace(draft, fields=fields, kept=request.kept, commit=commit)
-        )
+        made = create_entry(workspace, book, structs.replace(draft, fields=fields, kept=request.kept, commit=commit))
     if request.kept:
         workspace.warnings += _warned(found, record.id)
     return book, Decided(
@@ -181,7 +177,7 @@ def _completed(workspace: Workspace, book: Book, decision: str, commit: str | No
         if entry.text(NEXT_ACTION) == _to_commit(entry.decides or ""):
             edits.append((NEXT_ACTION, ""))
         fields = edited_fields(entry.fields, edits, append=False)
-        return book.write_entry(dataclasses.replace(entry, commit=commit, fields=fields))
+        return book.write_entry(structs.replace(entry, commit=commit, fields=fields))
 
 
 def _code_of(record: Record) -> tuple[Run, Code] | None:

@@ -3,8 +3,9 @@ no more than stop criteria without a command, a first comparison; pure."""
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
+
+from msgspec import structs
 
 from logbook_agent.findings.advice import ab_more, measure, needed_setup
 from logbook_agent.findings.open_steps import OpenStep, has_command, open_steps, unmet
@@ -36,7 +37,7 @@ def _typed(found: Findings, step: OpenStep) -> OpenStep:
     command = found.typed(step.command)
     lacks = needed_setup(found.entry(step.entry).comparison) if step.entry and ab_more(step.entry) in command else ""
     why = "; ".join(filter(None, [step.why, lacks, "" if command or not step.command else found.budget]))
-    return dataclasses.replace(step, command=command, why=why)
+    return structs.replace(step, command=command, why=why)
 
 
 def _in_folder(found: Findings, step: OpenStep) -> OpenStep:
@@ -47,7 +48,7 @@ def _in_folder(found: Findings, step: OpenStep) -> OpenStep:
     runs = found.record(step.entry).runs
     path = found.here.folder(runs[-1].run.cwd or "." if runs else ".")
     cwd = f" --cwd {shlex.quote(path)}" if path != "." else ""
-    return dataclasses.replace(step, command=f"{options}{cwd}{end}{words}")
+    return structs.replace(step, command=f"{options}{cwd}{end}{words}")
 
 
 def _waiting(found: Findings, step: OpenStep) -> OpenStep:
@@ -56,8 +57,8 @@ def _waiting(found: Findings, step: OpenStep) -> OpenStep:
     asked = (record.entry.text(HYPOTHESIS) or "").partition("\n")[0]
     is_stated = record.entry.comparison is not None or record.pending or step.kind == "run"
     if record.state == "orphaned":
-        return dataclasses.replace(step, settles=asked, command=f"logbook wait {step.entry}")
+        return structs.replace(step, settles=asked, command=f"logbook wait {step.entry}")
     if record.state == "blocked" or record.entry.kind != "experiment" or not is_stated:
-        return dataclasses.replace(step, settles=asked)
+        return structs.replace(step, settles=asked)
     cwd = next((s.run.cwd for s in reversed(record.runs) if s.run.argv), None)
-    return dataclasses.replace(step, settles=asked, command=measure(record, cwd=found.here.folder(cwd or ".")))
+    return structs.replace(step, settles=asked, command=measure(record, cwd=found.here.folder(cwd or ".")))

@@ -8,10 +8,11 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Literal
+
+from msgspec import Struct
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.errors import StoreError, UsageError
@@ -30,8 +31,7 @@ _TIMEOUT_S = 120.0
 _APPLY = ("-c", "apply.ignoreWhitespace=no", "-c", "apply.whitespace=nowarn", "apply")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchAnswer:
+class PatchAnswer(Struct, frozen=True, kw_only=True):
     """The `paths` that a run's code changes against `commit`, as far as they were asked for, and their `diff`. Of an
     action: the paths that it `changed`, and those that it `left`: untracked files, and those that were not kept."""
 
@@ -44,8 +44,7 @@ class PatchAnswer:
     left: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Git:
+class _Git(Struct, frozen=True):
     """`git apply` in a working tree."""
 
     top: Path

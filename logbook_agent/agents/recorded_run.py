@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.campaign.run_request import is_hidden, is_script, is_secret
 from logbook_agent.findings.cases import facts_of
@@ -60,7 +61,7 @@ def unlike(run: Run, now: Began) -> Iterator[str]:
     if code is not None and (restored is None or (code.sources and restored.identity != code.identity)):
         why = f" ({now.problems[0]})" if now.problems else ""
         yield f"the code {(code.commit or '?')[:9]}: what was restored of it is not what ran{why}"
-    made = with_facts(replace(run, env=Env(declared=run.env.declared)), now)
+    made = with_facts(structs.replace(run, env=Env(declared=run.env.declared)), now)
     recorded, found = ({"devices": devices_text(one.own_devices), **facts_of(one, Row(), None)} for one in (run, made))
     is_cpu = all(device.platform == "cpu" for device in (*run.devices, *(d for row in run.rows for d in row.devices)))
     for name in dict.fromkeys((*recorded, *found)):

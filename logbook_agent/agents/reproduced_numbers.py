@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Literal
+
+from msgspec import Struct, structs, to_builtins
 
 from logbook_agent.findings.case_repeats import repeats
 from logbook_agent.findings.cases import Case, cases, value_of
@@ -25,8 +26,7 @@ _FINISHED = "finished"
 _DEVIATIONS = 3.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReproducedNumber:
+class ReproducedNumber(Struct, frozen=True, kw_only=True):
     """A metric of a case: what is `recorded`, how many `runs` of the record repeat it, the `value` that came now, and
     whether it is the `same`. `change` is a fraction, `scatter` the standard deviation of the logs of the recorded runs;
     None: not known."""
@@ -52,8 +52,7 @@ class ReproducedNumber:
         return f"{name}: {now}{of}, in the record {before}{of} ({signed(self.change)}; {noise})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReproducedLabel:
+class ReproducedLabel(Struct, frozen=True, kw_only=True):
     """A label of a case that has another value now."""
 
     label: str
@@ -67,8 +66,7 @@ class ReproducedLabel:
         return f"{name}: {self.value or 'not reported'}, in the record {self.recorded or 'not reported'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduction:
+class Reproduction(Struct, frozen=True, kw_only=True):
     """Whether a run came again. `missing` says why it could not be made, or is not like its record; `differs` in what
     it is other."""
 
@@ -81,7 +79,7 @@ class Reproduction:
     labels: tuple[ReproducedLabel, ...] = ()
 
     def data(self) -> dict[str, object]:
-        return {**asdict(self), "run": encode(self.run)}
+        return {**to_builtins(self), "run": encode(self.run)}
 
     def lines(self) -> list[str]:
         """The outcome, then a line for each reason and number."""
@@ -97,7 +95,7 @@ def held_against(record: Record, recorded: Run, made: Run, *, primary: Sequence[
     # Numbered apart from the recorded ones.
     number = max(status.run.run for status in record.runs) + 1
     state = next(status.state for status in record.runs if status.run.run == recorded.run)
-    status = RunStatus(run=replace(made, run=number), state=state)
+    status = RunStatus(run=structs.replace(made, run=number), state=state)
     after = cases(Record(entry=record.entry, runs=(status,), state=record.state))
     before = [c for c in cases(record) if c.state in (_FINISHED, None) or c.run == recorded.run]
     own_rows = [c for c in before if c.run == recorded.run]

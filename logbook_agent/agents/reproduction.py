@@ -7,9 +7,10 @@ tree, index and references stay as they are.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
@@ -84,7 +85,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
     values = _variables(workspace, run)
     unset = relevant_env(workspace.environ, workspace.config.env).keys() - values.keys()
     around = {name: value for name, value in workspace.environ.items() if name not in unset} | values
-    space = dataclasses.replace(workspace, environ=around)
+    space = structs.replace(workspace, environ=around)
     given = RunRequest(label=run.label, config=run.config, env={name: around[name] for name in run.env.declared})
     with contextlib.ExitStack() as stack:
         try:
@@ -98,11 +99,11 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
             placed = placed_in(space, request, tree, is_set_up=setup is not None)
             command = prepared(space, placed, is_built=setup is not None)
             check_secrets(f"{run.entry}/{run.run}", setup or "")
-            first = own_plans(space, SETUP, setup_command(setup), dataclasses.replace(placed, entry_id=run.entry))
+            first = own_plans(space, SETUP, setup_command(setup), structs.replace(placed, entry_id=run.entry))
         except (CommandNotFound, NotExecutable, UsageError) as error:
             raise _Missing(error.said) from error
-        plan = dataclasses.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))
-        work = dataclasses.replace(work_of(space, book, plan, run.run), keep=())
+        plan = structs.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))
+        work = structs.replace(work_of(space, book, plan, run.run), keep=())
         # Its log and the diff of its code are removed with the tree.
         place = Workplace(environ=around, redactor=space.redactor, now=space.now, files=_made(tree, "results"))
         stops = stack.enter_context(StopRequests())
@@ -110,7 +111,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
             raise _Missing(*missing)
         for one in first:
             display.progress(f"{SETUP}: {one.command.shown()}")
-            own = dataclasses.replace(place, files=_made(tree, SETUP))
+            own = structs.replace(place, files=_made(tree, SETUP))
             if perform(work_of(space, book, one, run.run), own, Shown(display), stops).exit.code != 0:
                 raise _Missing(f"its setup, which failed: {setup}")
         changed = {name: value for name, value in values.items() if workspace.environ.get(name) != value}
@@ -119,7 +120,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
         found = read_left(run, book.header, space.redactor, place.files, place.files, end)
     if end.exit.is_cut_off:
         raise _Missing("an end: it was interrupted")
-    return dataclasses.replace(run, exit=end.exit, rows=found.rows)
+    return structs.replace(run, exit=end.exit, rows=found.rows)
 
 
 def _variables(workspace: Workspace, run: Run) -> dict[str, str]:

@@ -11,10 +11,11 @@ import itertools
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from logbook_agent.artifacts.matching import NotAllowed, check_name, is_pattern, place_of
 from logbook_agent.artifacts.matching import patterns_in as patterns_in
@@ -40,16 +41,14 @@ _DIGEST_CHARS = 16
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectedFiles:
+class CollectedFiles(Struct, frozen=True, kw_only=True):
     """The files that are kept or recorded, and why others are not."""
 
     artifacts: tuple[Artifact, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Folders:
+class _Folders(Struct, frozen=True, kw_only=True):
     """The working folder of the command, the folder that is never looked into, and where the copies go."""
 
     cwd: Path

@@ -11,8 +11,9 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.artifacts.collecting import MOST_BYTES
 from logbook_agent.artifacts.matching import pictures_in
@@ -33,8 +34,7 @@ _MOST_LISTED, _MOST_PICTURES = 30, 4
 _PICTURE_BYTES, _PICTURES_BYTES = 300_000, 600_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedFile:
+class NamedFile(Struct, frozen=True, kw_only=True):
     """A file that a run left; `about` says how large it is, and what. `path`: its copy, relative to the folder of the
     logbook; None: it was not copied."""
 
@@ -184,8 +184,7 @@ def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_BYTES) -
 # -- as a file of its own --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingFile:
+class LeavingFile(Struct, frozen=True, kw_only=True):
     """A copy as it leaves: texts without secrets. `media_type` is one under which nothing in it runs, and so is the
     ending of `name`."""
 

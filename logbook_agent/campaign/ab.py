@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shlex
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from logbook_agent.campaign.ab_axis import Sides
 from logbook_agent.campaign.ab_like import as_run
@@ -27,8 +27,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbPlan:
+class AbPlan(Struct, frozen=True, kw_only=True):
     """An A/B that is stated, and was not run."""
 
     book: Book
@@ -100,7 +99,7 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
         axis = sides.axis
         if known is None and series.entry.comparison is not None and request.codes is not None:
             # One commit has several names: those of the entry.
-            axis = dataclasses.replace(axis, values=series.entry.comparison.question.values)
+            axis = structs.replace(axis, values=series.entry.comparison.question.values)
         pairs = Pairs(series, request, axis, sides.cases)
         # Of a question that is settled nothing is made.
         setup, teardown = ((), ()) if pairs.is_over else (sides.setup, sides.teardown)

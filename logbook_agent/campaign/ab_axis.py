@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.model.comparison import Evaluator
@@ -25,8 +26,7 @@ NO_FLAG = "null"
 """The value for a command without the flag, as in recipes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbAxis:
+class AbAxis(Struct, frozen=True, kw_only=True):
     """`values` as typed, the base first; `null` stands for a command without the flag. `variable` is set for
     `env:NAME`: then the command itself stays the same. `evaluator`: what of the base's code measures all sides."""
 
@@ -169,8 +169,7 @@ def described(axis: AbAxis) -> str:
     return f"{DEFAULT_TITLE}{axis.name}: {base or 'empty'} against {' and '.join(v or 'empty' for v in others)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbCase:
+class AbCase(Struct, frozen=True, kw_only=True):
     """What is run for each side: `commands` and the `configs` beside the axis, in the order of the sides. `name` tells
     it from other cases."""
 
@@ -179,8 +178,7 @@ class AbCase:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class Sides(Struct, frozen=True, kw_only=True):
     """The `cases` of an A/B, in the order of the `axis`; `argv` has the place of the value, and `guard` sees that the
     code stays as it is. `code` is what is known of it, by side, and `branches` those that hold it; `lines` say which
     code each side is. `setup` and `teardown` have the commands of each folder. `needs`: files beside the code that git

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
+
+from msgspec import structs
 
 from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, axis_of
 from logbook_agent.campaign.ab_request import (
@@ -62,7 +63,7 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
                 display.progress(line)
             judged = with_gates(entry, request.gates, request.free)
             asked = _as_asked(workspace, request, entry, stated, run)
-            return dataclasses.replace(asked, gates=judged.gates, free=judged.free)
+            return structs.replace(asked, gates=judged.gates, free=judged.free)
         run, at = _of_base(request, stated.question, run), {stated.question.axis: stated.question.base}
     else:
         check_sides(request)
@@ -133,26 +134,22 @@ def _of_base(request: AbRequest, question: Question, run: Invocation) -> Invocat
     axis = axis_of(question.axis, run.values or question.values)
     base = axis.values[0]
     argv, env, config = axis.words(run.argv, base), axis.env(base), axis.config(base)
-    return dataclasses.replace(
-        run, argv=tuple(argv), values=(), env={**run.env, **env}, config={**run.config, **config}
-    )
+    return structs.replace(run, argv=tuple(argv), values=(), env={**run.env, **env}, config={**run.config, **config})
 
 
 def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
     """The request with what an A/B asks, and with the number of its pairs; what is given takes precedence."""
     design, prose = stated.design, request.run.prose
     title = None if entry.title.startswith(DEFAULT_TITLE) else entry.title
-    prose = dataclasses.replace(
-        prose, title=prose.title or title, hypothesis=prose.hypothesis or entry.text(HYPOTHESIS)
-    )
+    prose = structs.replace(prose, title=prose.title or title, hypothesis=prose.hypothesis or entry.text(HYPOTHESIS))
     if request.fixed is None and request.max_pairs is None:
         fixed, most = (design.budget_pairs, None) if design.fixed else (None, design.budget_pairs)
-        request = dataclasses.replace(request, fixed=fixed, max_pairs=most)
+        request = structs.replace(request, fixed=fixed, max_pairs=most)
     evaluator = request.evaluator
     if stated.question.axis == CODE_AXIS:
         # Where each code had its own benchmark, it has again.
         evaluator = evaluator or tuple(os.path.relpath(one.path, run.cwd) for one in stated.evaluator) or (NONE,)
-    request = dataclasses.replace(request, evaluator=evaluator, run=dataclasses.replace(request.run, prose=prose))
+    request = structs.replace(request, evaluator=evaluator, run=structs.replace(request.run, prose=prose))
     return with_question(workspace, request, entry, stated.question, run)
 
 
@@ -164,4 +161,4 @@ def _with_place(request: AbRequest, run: Run) -> Invocation:
         return found
     value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
     # Where it has no one place, that is said once the command is made.
-    return dataclasses.replace(found, argv=with_place(found.argv, axis, value) or found.argv)
+    return structs.replace(found, argv=with_place(found.argv, axis, value) or found.argv)

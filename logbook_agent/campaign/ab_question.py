@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.campaign.ab_axis import AbAxis, Sides, described
 from logbook_agent.campaign.ab_request import AbRequest, check_pairs
@@ -66,7 +67,7 @@ def copy_of(workspace: Workspace) -> str:
 def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, display: Display) -> Entry:
     """The latest entry that asks the same of the same code, else a new one that states the comparison. Raises
     UsageError for an entry whose number of pairs is fixed, and made."""
-    asked = replace(
+    asked = structs.replace(
         comparison_of(workspace, book.header, request, sides.axis),
         # Of several cases no one command makes more.
         run=_invocation(workspace, request, sides) if not request.cases else None,
@@ -92,7 +93,7 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
 def _new_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, asked: Comparison) -> Entry:
     prose = request.run.prose
     if sides.lines:
-        prose = replace(prose, fields=("Code=" + "\n".join(sides.lines), *prose.fields))
+        prose = structs.replace(prose, fields=("Code=" + "\n".join(sides.lines), *prose.fields))
     # What the code has beside a commit is written into the logbook.
     files, redactor = book.files.below(book.topic), workspace.redactor
     kept = {side: keep_code(facts, files=files, redactor=redactor) for side, facts in sides.code.items()}
@@ -100,7 +101,7 @@ def _new_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Side
     prose = with_relations(book, prose)
     check_required(workspace, prose, request.run.label)
     draft = draft_entry(workspace, prose, title=prose.title or described(sides.axis))
-    return create_entry(workspace, book, replace(draft, comparison=replace(asked, code=kept)))
+    return create_entry(workspace, book, structs.replace(draft, comparison=structs.replace(asked, code=kept)))
 
 
 def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invocation:
@@ -127,7 +128,7 @@ def restated(book: Book, entry_id: str, change: Callable[[Comparison], Compariso
     """The entry, written with its comparison changed."""
 
     def changed(now: Entry) -> Entry:
-        return now if now.comparison is None else replace(now, comparison=change(now.comparison))
+        return now if now.comparison is None else structs.replace(now, comparison=change(now.comparison))
 
     return book.change_entry(entry_id, changed)
 

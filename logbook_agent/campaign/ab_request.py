@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.campaign.ab_axis import AbAxis, axis_of
 from logbook_agent.campaign.run_request import RunRequest, as_made, check_count, check_secrets
@@ -29,8 +29,7 @@ NONE = "none"
 _DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbRequest:
+class AbRequest(Struct, frozen=True, kw_only=True):
     """What is compared, and for how long. `evaluator`: the files of the base that measure both `codes` (none: those
     that the command names and both have).
 
@@ -100,7 +99,7 @@ def checked(request: AbRequest) -> AbRequest:
             )
     if request.run.entry_id is None and request.like is None:
         check_sides(request)
-    return dataclasses.replace(request, gates=checked_gates(request.gates))
+    return structs.replace(request, gates=checked_gates(request.gates))
 
 
 def check_sides(request: AbRequest) -> None:
@@ -150,18 +149,18 @@ def with_question(
     check_secrets(entry.id, *question.values, run.setup or "")
     if request.axis is None and request.codes is None and question.axis == CODE_AXIS:
         base, side = map(code_typed, question.values)
-        request = dataclasses.replace(request, codes=(base, side))
+        request = structs.replace(request, codes=(base, side))
     elif request.axis is None and request.codes is None:
-        request = dataclasses.replace(request, axis=axis_of(question.axis, run.values or question.values))
+        request = structs.replace(request, axis=axis_of(question.axis, run.values or question.values))
     least = question.minimum_effect if request.minimum_effect is None else request.minimum_effect
-    return dataclasses.replace(
+    return structs.replace(
         as_stated(workspace, request, run, entry.id), minimum_effect=least, metrics=request.metrics or question.metrics
     )
 
 
 def as_stated(workspace: Workspace, request: AbRequest, run: Invocation, of: str) -> AbRequest:
     setup = request.setup if request.setup is not None else run.setup
-    return dataclasses.replace(request, setup=setup, run=as_made(workspace, request.run, run, of))
+    return structs.replace(request, setup=setup, run=as_made(workspace, request.run, run, of))
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:

@@ -4,9 +4,10 @@ code; with what is known of the code, and the command that prepares each folder.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import structs
 
 from logbook_agent.campaign.ab_axis import AbAxis, AbCase, Sides, placed
 from logbook_agent.campaign.ab_request import AbRequest
@@ -84,7 +85,7 @@ class _SidesOf:
         guard = CodeGuard(looks, {tree.folder: tree.name for tree in trees})
         # What prepares a folder is the same for each value.
         plain = [{name: text for name, text in run.env.items() if name != axis.variable} for run in runs]
-        folders = {run.cwd: dataclasses.replace(run, env=env) for run, env in zip(runs, plain, strict=True)}
+        folders = {run.cwd: structs.replace(run, env=env) for run, env in zip(runs, plain, strict=True)}
         names = {str(tree.folder): tree.name for tree in trees if len(trees) > 1}
         own = {SETUP: (*asked.prepare, *setup_command(asked.setup)), TEARDOWN: asked.teardown}
         _check_here(self._workspace, asked.run.on, any(own.values()))
@@ -117,12 +118,12 @@ class _SidesOf:
         folder = os.path.realpath(self._workspace.cwd / (run.cwd or "."))
         argv = placed(axis, run.argv, run.config, os.path.relpath(folder, here))
         runs = [
-            dataclasses.replace(run, argv=axis.words(argv, value), env={**run.env, **axis.env(value)})
+            structs.replace(run, argv=axis.words(argv, value), env={**run.env, **axis.env(value)})
             for value in axis.values
         ]
         recorded = stated.code.get(stated.question.base) if stated is not None else None
         needs = stated.run.needs if stated is not None and stated.run is not None else ()
-        return dataclasses.replace(self.in_folder(axis, runs, recorded, needs), argv=argv)
+        return structs.replace(self.in_folder(axis, runs, recorded, needs), argv=argv)
 
     def _trees(self, option: str, codes: Mapping[str, str | Code]) -> list[Tree]:
         space, run = self._workspace, self._request.run
@@ -147,7 +148,7 @@ class _SidesOf:
         if self._request.run.frozen:
             [tree] = self._trees("--frozen", {"copy": WORK})
             here = self._made(axis, [[placed_in(self._workspace, run, tree) for run in runs]], [tree])
-        return dataclasses.replace(here, needs=found)
+        return structs.replace(here, needs=found)
 
     def _as_recorded(self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code, needs: Sequence[str]) -> Sides:
         """The sides in a checkout of the code that was recorded. Raises UsageError where that cannot be had, or where
@@ -170,7 +171,7 @@ class _SidesOf:
                 "its record differs from it: a secret in its changes was replaced, a file lies outside of the"
                 " repository, or git changes files when it checks them out"
             )
-        return dataclasses.replace(sides, code={})
+        return structs.replace(sides, code={})
 
     def _lost(self, cause: str) -> UsageError:
         return UsageError(
@@ -210,7 +211,7 @@ class _SidesOf:
             is_changed = bool(one.code.dirty) and label.startswith(f"{WORK}+")
             line = f"- {label}: `{tree.commit}` {checkout.subject_of(tree.commit)}".rstrip()
             lines.append(line + ", with changes" * is_changed)
-        return dataclasses.replace(
+        return structs.replace(
             sides,
             axis=AbAxis(name=CODE_AXIS, values=labels, evaluator=evaluator),
             code=dict(zip(labels, facts, strict=True)),

@@ -7,14 +7,14 @@ index, references and stash stay as they are.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fnmatch
 import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.findings.cases import short
@@ -48,8 +48,7 @@ _CACHES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class Tree(Struct, frozen=True, kw_only=True):
     """A version of the code: its commit, its working tree `top`, and the folder in there in which its commands run; it
     was made from a `checkout`, in which the command was typed."""
 
@@ -117,7 +116,7 @@ def in_trees(
 def frozen(workspace: Workspace, run: RunRequest, display: Display) -> Iterator[RunRequest]:
     """What is asked for, in a checkout of the code as it is now, which is there as long as this."""
     with in_trees(workspace, run, "--frozen", {"copy": WORK}, display) as [tree]:
-        yield dataclasses.replace(placed_in(workspace, run, tree), frozen=False)
+        yield structs.replace(placed_in(workspace, run, tree), frozen=False)
 
 
 def _check_synced(workspace: Workspace, option: str, on: str | None) -> None:
@@ -182,7 +181,7 @@ def placed_in(workspace: Workspace, run: RunRequest, tree: Tree, *, is_set_up: b
     env |= {_PYTHON_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths != given else {}
     if is_set_up:
         env["PATH"] = f"{tree.folder / '.venv' / 'bin'}{os.pathsep}{environ.get('PATH', os.defpath)}"
-    return dataclasses.replace(run, argv=words, env=env, cwd=str(tree.folder))
+    return structs.replace(run, argv=words, env=env, cwd=str(tree.folder))
 
 
 def _program(word: str, tree: Tree) -> str:

@@ -6,7 +6,8 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.queries import brief_run
@@ -51,8 +52,7 @@ def collect_ended(workspace: Workspace, book: Book) -> list[Run]:
 # -- waiting ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitedFor:
+class WaitedFor(Struct, frozen=True, kw_only=True):
     """An entry that has ended: its state, what `logbook run` would have exited with, and the runs that were waited for,
     or else its last one. `is_cut_off`: the process that made a series of its runs was killed."""
 
@@ -76,8 +76,7 @@ class WaitedFor:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waited:
+class Waited(Struct, frozen=True, kw_only=True):
     """The entries that have ended, and the IDs of those that still run; `said` is what the engines of their runs say,
     such as why they wait. `is_past`: nothing was running, and this is what ended last."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct, structs, to_builtins
 
 from logbook_agent.campaign.ab_axis import AbAxis, AbCase
 from logbook_agent.campaign.ab_question import copy_of, restated
@@ -29,8 +30,7 @@ from logbook_agent.text.redaction.plain import redacted
 _CUT = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbResult:
+class AbResult(Struct, frozen=True, kw_only=True):
     """The runs just made, and the answer as it stands afterwards; None when no pair is whole. `pairs` are those of the
     entry."""
 
@@ -55,7 +55,7 @@ class AbResult:
             "axis": stated.question.axis,
             "values": list(stated.question.values),
             "pairs": self.pairs,
-            "design": asdict(stated.design),
+            "design": to_builtins(stated.design),
             "ran": len(self.series.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
             "answer": answer_lines.data(self.answer) if self.answer is not None else None,
@@ -97,7 +97,9 @@ class Pairs:
         runs = filter(self._is_part, self._book.runs(self._series.entry.id))
         ended = {run.part: run.ended or "" for run in runs if run.part is not None}
         since, sides = stamp(self._series.workspace.now() - _CUT), self._stated.question.values
-        return {p for p, at in ended.items() if at > since or all(replace(p, side=side) in ended for side in sides)}
+        return {
+            p for p, at in ended.items() if at > since or all(structs.replace(p, side=side) in ended for side in sides)
+        }
 
     @property
     def is_over(self) -> bool:
@@ -148,8 +150,10 @@ class Pairs:
         """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
         self._made = self._standing()  # a setup may have taken a while
         if self._ended is None:
-            design = replace(self._stated.design, budget_pairs=self._judge.budget)
-            self._series.entry = restated(self._book, self._series.entry.id, lambda now: replace(now, design=design))
+            design = structs.replace(self._stated.design, budget_pairs=self._judge.budget)
+            self._series.entry = restated(
+                self._book, self._series.entry.id, lambda now: structs.replace(now, design=design)
+            )
         for number in range(self._request.run.discard):
             if self._ended is None:
                 yield self._orders(self._parts_of(self._copy, number + 1), discarded=True)
@@ -165,8 +169,8 @@ class Pairs:
     def _keep_setup(self) -> None:
         run, setup = self._stated.run, redacted(self._request.setup, self._series.workspace.redactor)
         if run is not None and setup not in (None, run.setup):
-            kept = replace(run, setup=setup)
-            self._series.entry = restated(self._book, self._series.entry.id, lambda now: replace(now, run=kept))
+            kept = structs.replace(run, setup=setup)
+            self._series.entry = restated(self._book, self._series.entry.id, lambda now: structs.replace(now, run=kept))
 
     def _orders(self, parts: Sequence[Part], *, discarded: bool = False) -> Iterator[RunPlan]:
         for part in parts:
@@ -177,7 +181,7 @@ class Pairs:
             self._show()
             case, at = self._cases[part.case], self._stated.question.values.index(part.side)
             own = case.configs[at]
-            yield replace(
+            yield structs.replace(
                 self._request.run.plan(case.commands[at], self._series.entry.id),
                 # Whole configs have the value of the axis already.
                 config={**own, **({} if self._series.entry.recipe else self._axis.config(self._axis.values[at]))},
@@ -230,7 +234,9 @@ class Pairs:
         for run in self._book.runs(self._series.entry.id):
             part = run.part if not run.discarded and not is_own(run) else None
             if part is not None and (part.copy, part.pair) == (self._part.copy, self._part.pair):
-                self._book.write_run(replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}"))))
+                self._book.write_run(
+                    structs.replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}")))
+                )
 
     # -- what is said of it ----------------------------------------------------------------------------
 

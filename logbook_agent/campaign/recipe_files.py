@@ -4,9 +4,10 @@ problems told where they stand or were typed."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct, structs
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand
 from logbook_agent.campaign.recipes.reading import config_keys, merged, pair_of, parse_recipe, scales_asked
@@ -29,8 +30,7 @@ _LISTED = "[!_]*.yaml"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeFile:
+class RecipeFile(Struct, frozen=True, kw_only=True):
     """A recipe's file; `own`: the project's, not one that comes with the tool. `files`: the folder below which no
     link is followed; None for one that the user named, or that comes with the tool."""
 
@@ -43,8 +43,7 @@ class RecipeFile:
         return self.path.stem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecipePart:
+class RecipePart(Struct, frozen=True, kw_only=True):
     """A file's text, and that as plain data."""
 
     path: Path
@@ -52,8 +51,7 @@ class RecipePart:
     data: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeData:
+class RecipeData(Struct, frozen=True, kw_only=True):
     """The file of a recipe, and behind it what it extends, the nearest first."""
 
     file: RecipeFile
@@ -73,7 +71,7 @@ class RecipeData:
         recipe = parse_recipe(self.data, scale=scale, sets=sets, inherited=set().union(*bases) - own)
         if recipe.name != self.file.name:
             raise CodecError(f"a recipe has the name of its file; write name: {self.file.name}", ".name")
-        return replace(expand(recipe), file=str(self.file.path), own=self.file.own, scale=scale, sets=sets)
+        return structs.replace(expand(recipe), file=str(self.file.path), own=self.file.own, scale=scale, sets=sets)
 
     def chosen(self, scale: str | None = None, sets: tuple[str, ...] = ()) -> SweepPlan:
         """The recipe expanded. Raises UsageError, which names file and line, or what was typed."""
@@ -215,7 +213,7 @@ def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: H
     values = {key: dict.fromkeys(canonical(case.values[key]) for case in plan.cases) for key in plan.varied}
     matrix = [MatrixAxis(axis=key, values=tuple(found)) for key, found in values.items()]
     template = CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale))
-    return replace(
+    return structs.replace(
         file,
         topic=recipe.name if file.topic is None else file.topic,
         goal=recipe.question if file.goal is None else file.goal,

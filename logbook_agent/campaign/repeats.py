@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct, structs
 
 from logbook_agent.campaign.run_request import NOISE_RUNS, RunRequest, check_count, prepared
 from logbook_agent.campaign.series import RunSeries, begun
@@ -29,8 +29,7 @@ from logbook_agent.text.phrases import day
 from logbook_agent.text.shell_words import command_line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """The entry, the runs just made, and the exit status that `logbook run` passes on."""
 
     book: Book
@@ -64,7 +63,7 @@ def run(
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.times)
     check_count("--discard", request.discard, least=0)
-    request = dataclasses.replace(request, prose=new_entry.with_relations(book, request.prose))
+    request = structs.replace(request, prose=new_entry.with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if request.noise:
         _check_noise(request, earlier)
@@ -111,14 +110,14 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
         # Numbers below 1 are those of warm-ups.
         for number in range(1 - request.discard, request.times + 1):
             repeat = number if request.times > 1 and number > 0 else None
-            yield dataclasses.replace(request.plan(command, entry_id), repeat=repeat, discarded=number < 1)
+            yield structs.replace(request.plan(command, entry_id), repeat=repeat, discarded=number < 1)
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
     check_budget(workspace, book)
     title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(command.words))}"
     draft = new_entry.draft_entry(workspace, request.prose, title=title)
-    return new_entry.create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
+    return new_entry.create_entry(workspace, book, structs.replace(draft, noise=request.noise))
 
 
 def _check_noise(request: RunRequest, entry: Entry | None) -> None:
@@ -184,8 +183,8 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     for place in pending:
         c = entry.commands[place]
         cwd = request.cwd or str(folder_of(c.cwd, workspace))
-        planned = dataclasses.replace(request, argv=c.argv, label=c.label, shell=c.shell, cwd=cwd)
-        found.append(dataclasses.replace(prepared(workspace, planned), planned=place))
+        planned = structs.replace(request, argv=c.argv, label=c.label, shell=c.shell, cwd=cwd)
+        found.append(structs.replace(prepared(workspace, planned), planned=place))
     return found
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.entries.new_entry import Prose
 from logbook_agent.findings.cases import typed_env
@@ -28,8 +28,7 @@ from logbook_agent.text.redaction.names import is_secret_name
 NOISE_RUNS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
+class RunRequest(Struct, frozen=True, kw_only=True):
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
     Before the `repeat` runs of each command (None: one, or as many as noise is measured with), `discard` more are made
@@ -140,7 +139,7 @@ def own_plans(
         name = ": ".join(filter(None, (label, folder or one.label)))
         made = RunRequest(argv=one.argv, label=name, shell=one.shell, env=run.env, cwd=run.cwd, on=run.on)
         plan = made.plan(prepared(workspace, made, is_built=is_built), run.entry_id or "")
-        plans.append(replace(plan, until=one.until, always=label == TEARDOWN))
+        plans.append(structs.replace(plan, until=one.until, always=label == TEARDOWN))
     return tuple(plans)
 
 
@@ -200,7 +199,7 @@ def as_made(workspace: Workspace, given: RunRequest, made: Invocation, of: str) 
         env = {name: in_repository(value, repository.top) for name, value in env.items()}
     options = {name: getattr(given, name) or getattr(made, name) for name in OPTIONS}
     cwd, config = given.cwd or str(folder_of(made.cwd, workspace)), {**made.config, **given.config}
-    return dataclasses.replace(given, argv=argv, env=env, config=config, cwd=cwd, **options)
+    return structs.replace(given, argv=argv, env=env, config=config, cwd=cwd, **options)
 
 
 def check_secrets(of: str, *texts: str) -> None:

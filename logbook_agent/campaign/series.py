@@ -9,11 +9,11 @@ what comes next follows from the runs there are, one process at a time drives an
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.campaign.entry_claim import claimed
 from logbook_agent.model.entry import Entry
@@ -78,8 +78,7 @@ def begun(
             raise
 
 
-@dataclass(eq=False, slots=True)
-class RunSeries:
+class RunSeries(Struct, eq=False):
     """Makes runs in one entry. `runs` are those just begun; `is_interrupted` says whether a request to stop cut one off
     or came before one, `refused` why the budget allows no further one. `held` are the runs of setup whose commands
     stay. `guard` sees that the code stays as it is. `waits`: a refused start is tried again already before a run was
@@ -127,7 +126,7 @@ class RunSeries:
         `always`, is made whole."""
         bad: Run | None = None
         for planned in orders:
-            order, command = dataclasses.replace(planned, entry_id=self.entry.id), planned.command
+            order, command = structs.replace(planned, entry_id=self.entry.id), planned.command
             if order.always:
                 self.stops.take()
             elif bad is not None or self.is_stopped():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.campaign import sweep_entry
 from logbook_agent.campaign.ab_sides import sides_of_runs
@@ -84,7 +85,7 @@ class _Sweep:
         for runs in self._progress().made.values():
             for run in runs:
                 self._kept(run)
-        progress = dataclasses.replace(self._progress(), retries=self._request.retry_failed)
+        progress = structs.replace(self._progress(), retries=self._request.retry_failed)
         done, entry_id = len(self._plan) - len(progress.todo), self._series.entry.id
         if done:
             self._series.display.progress(f"{entry_id}: {done} of {len(self._plan)} runs are already done")
@@ -150,12 +151,12 @@ class _Sweep:
         command = prepared(self._workspace, run, is_built=bool(self._recipe.setup))
         repeat = planned.repeat if part is not None or self._recipe.repeats > 1 else None
         order = run.plan(command, self._series.entry.id)
-        return dataclasses.replace(order, repeat=repeat, part=part, pin=self._pin(planned))
+        return structs.replace(order, repeat=repeat, part=part, pin=self._pin(planned))
 
     def _asked(self, planned: PlannedRun, label: str | None) -> RunRequest:
         """A run of the plan, as it is asked for in this entry."""
         run = requested(self._plan, planned, self._request.on, label)
-        return dataclasses.replace(run, entry_id=self._series.entry.id, keep=self._request.keep)
+        return structs.replace(run, entry_id=self._series.entry.id, keep=self._request.keep)
 
     def _compare(self, progress: Progress) -> None:
         """Pairs of the best case and its base, until they are settled."""
@@ -164,13 +165,13 @@ class _Sweep:
         planned = [self._plan.run(case, repeat=1, place=0) for case in reversed(progress.contenders)]
         axis, shared = sweep_entry.sides_of(self._plan, *planned)
         runs = [self._asked(one, COMPARISON) for one in planned]
-        request = dataclasses.replace(sweep_entry.comparing(self._recipe), run=runs[0])
+        request = structs.replace(sweep_entry.comparing(self._recipe), run=runs[0])
         before = self._series.entry.comparison
         self._series.entry = sweep_entry.state_comparison(self._series, request, axis)
         self._series.display.progress(f"comparing {axis.values[1]} with {axis.values[0]} {shared}".rstrip())
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
-        request = dataclasses.replace(request, max_pairs=progress.to_compare // 2 if asked else None)
+        request = structs.replace(request, max_pairs=progress.to_compare // 2 if asked else None)
         recorded = next((run.code for run in progress.runs if run.label == COMPARISON and run.part is not None), None)
         afresh = onward(self._workspace, self._request, self._book, "--new")
         is_built = bool(self._recipe.setup)
@@ -181,7 +182,7 @@ class _Sweep:
             if folder != self._workspace.cwd and not self._own(SETUP, setup, "failed in a checkout", folder):
                 return
             self._series.guard = sides.guard
-            case = dataclasses.replace(sides.cases[0], name=shared)
+            case = structs.replace(sides.cases[0], name=shared)
             result = Pairs(self._series, request, axis, [case]).carry_out()
             self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):

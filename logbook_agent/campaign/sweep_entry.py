@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs, to_builtins
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import comparison_of
@@ -57,7 +57,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, plan: Swe
         metric=metric.name if metric is not None else None,
     )
     title = f"Sweep {recipe.name}" + (f" ({plan.scale})" if plan.scale else "")
-    draft = dataclasses.replace(
+    draft = structs.replace(
         draft_entry(workspace, Prose(), title=title),
         recipe=use,
         comparison=_stated(workspace, book, plan),
@@ -73,7 +73,7 @@ def _stated(workspace: Workspace, book: Book, plan: SweepPlan) -> Comparison | N
     if not plan.is_comparison or plan.recipe.compare is None:
         return None
     axis = AbAxis(name=plan.recipe.compare.axis, values=plan.values)
-    request = dataclasses.replace(comparing(plan.recipe), max_pairs=None, fixed=plan.recipe.repeats, seed=plan.seed)
+    request = structs.replace(comparing(plan.recipe), max_pairs=None, fixed=plan.recipe.repeats, seed=plan.seed)
     return comparison_of(workspace, book.header, request, axis)
 
 
@@ -101,7 +101,7 @@ def state_comparison(series: RunSeries, request: AbRequest, axis: AbAxis) -> Ent
 
     def change(now: Entry) -> Entry:
         is_other = now.comparison is None or now.comparison.question.values != stated.question.values
-        return dataclasses.replace(now, comparison=stated) if is_other else now
+        return structs.replace(now, comparison=stated) if is_other else now
 
     return series.book.change_entry(series.entry.id, change)
 
@@ -123,11 +123,10 @@ def with_failed_row(run: Run) -> Run:
     failure = Failure(reason=reason, message="\n".join(tail))
     if ended.code == 0 and not ended.timeout:
         failure = Failure(reason="no result", message=_NO_RESULT)
-    return dataclasses.replace(run, rows=(Row(config=dict(run.config), failed=failure),))
+    return structs.replace(run, rows=(Row(config=dict(run.config), failed=failure),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepResult:
+class SweepResult(Struct, frozen=True, kw_only=True):
     """The runs just made, and how far the plan is afterwards, with its number of `rows`. `answer`: that to the entry's
     comparison, and why it made no further pair (`stopped`). `problems`: what does not hold."""
 
@@ -179,7 +178,7 @@ class SweepResult:
             "failed": self.failed,
             "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in runs),
             "interrupted": self.interrupted,
-            "best": dataclasses.asdict(best) if best is not None else None,
+            "best": to_builtins(best) if best is not None else None,
             "answer": answer_data(self.answer) if self.answer is not None else None,
             "stopped": self.stopped or None,
             "problems": list(self.problems),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, describe
 from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
@@ -31,8 +32,7 @@ from logbook_agent.store.workspace import Workspace
 # -- sweeps of a logbook -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class EarlierSweep:
+class EarlierSweep(Struct, frozen=True, kw_only=True, dict=True):
     """An entry that carries out a plan of a recipe."""
 
     entry: Entry
@@ -66,8 +66,7 @@ def deciding(plan: SweepPlan, book: Book | None) -> Metric | None:
 # -- what is measured and left -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
+class Progress(Struct, frozen=True, kw_only=True, dict=True):
     """How far a plan is in the sweep that has `begun`; without one, nothing is made. `retries`: failed runs
     are to be made again."""
 
@@ -172,8 +171,7 @@ class Progress:
 # -- values -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Best:
+class Best(Struct, frozen=True, kw_only=True):
     """The best case by a metric: the median of its runs in the plan, of which `runs` have a value. That it is better
     than another case only a comparison says."""
 

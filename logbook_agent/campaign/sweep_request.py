@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, case_key, estimate
@@ -24,8 +24,7 @@ from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import sweep_command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRequest:
+class SweepRequest(Struct, frozen=True, kw_only=True):
     """What `logbook sweep` is asked for: a recipe at a scale with values set, or with `entry_id` an entry to resume.
 
     `new`: start another sweep although one of this plan is unfinished. `retry_failed`: run failed cases again. At most
@@ -43,8 +42,7 @@ class SweepRequest:
     keep: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True):
     """A checked plan, ready to run.
 
     `progress`: how far it is in the unfinished sweep that it resumes. `warnings`: what is wrong with the plan, and does
@@ -59,7 +57,7 @@ class Prepared:
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left but failed runs that may be retried."""
-        return dataclasses.replace(self.progress, retries=False).is_finished
+        return structs.replace(self.progress, retries=False).is_finished
 
 
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
@@ -88,7 +86,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     if book is not None:
         warnings += comes_first(plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
     retries = request.retry_failed and begun is not None and begun.failed > 0
-    progress = dataclasses.replace(progress, plan=plan, begun=begun, retries=retries)
+    progress = structs.replace(progress, plan=plan, begun=begun, retries=retries)
     return Prepared(request=request, warnings=warnings, cost=cost, progress=progress)
 
 
@@ -119,10 +117,10 @@ def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[Earlie
     """The plan with the seed that draws its order: that of the sweep which is resumed; else the recipe's, or one that
     no earlier sweep of this plan had."""
     if begun is not None:
-        return plan if begun.use.seed is None else dataclasses.replace(plan, seed=begun.use.seed)
+        return plan if begun.use.seed is None else structs.replace(plan, seed=begun.use.seed)
     if plan.recipe.seed is not None or not earlier:
         return plan
-    return dataclasses.replace(plan, seed=sum(sweep.use.digest == plan.digest for sweep in earlier))
+    return structs.replace(plan, seed=sum(sweep.use.digest == plan.digest for sweep in earlier))
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
@@ -141,7 +139,7 @@ def _begun(fresh: Progress, request: SweepRequest, earlier: Sequence[EarlierSwee
     same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
     same = [s for s in same if not is_withdrawn(s.entry.state)]
     if not request.retry_failed:
-        return next((s for s in same if not dataclasses.replace(fresh, begun=s).is_finished), None)
+        return next((s for s in same if not structs.replace(fresh, begun=s).is_finished), None)
     if failed := [s for s in same if s.failed]:
         return failed[0]
     raise UsageError(
@@ -167,7 +165,7 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
     scale, on = request.scale or use.scale, request.on or use.on
     given = {text.partition("=")[0] for text in request.sets}
     sets = (*(text for text in use.sets if text.partition("=")[0] not in given), *request.sets)
-    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on)
+    return structs.replace(request, recipe=name, scale=scale, sets=sets, on=on)
 
 
 def _where_begun(workspace: Workspace, resumed: EarlierSweep) -> Workspace:
@@ -175,7 +173,7 @@ def _where_begun(workspace: Workspace, resumed: EarlierSweep) -> Workspace:
     place = next((run.cwd for run in resumed.runs if run.cwd is not None), None)
     if place is None:
         return workspace
-    return dataclasses.replace(workspace, cwd=folder_of(place, workspace), root_option=str(workspace.root))
+    return structs.replace(workspace, cwd=folder_of(place, workspace), root_option=str(workspace.root))
 
 
 def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, plan: SweepPlan) -> None:

@@ -17,10 +17,10 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import typer
+from msgspec import structs
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -132,7 +132,7 @@ def _shared_options(
     as_json: bool = _COMMON["as_json"],
 ) -> None:
     """The options of every command, where they stand before its name."""
-    context.obj = replace(context.obj, logbook=logbook, root=root, as_json=as_json)
+    context.obj = structs.replace(context.obj, logbook=logbook, root=root, as_json=as_json)
 
 
 def entry() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Annotated
+
+from msgspec import structs
 
 from logbook_agent.campaign.ab import ab, plan_ab
 from logbook_agent.campaign.ab_axis import parse_axis
@@ -114,7 +115,7 @@ def ab_command(
     )
     for name, given in (("--id", how.entry_id), ("--detach", detach)):
         exclusive({"--plan": plan, name: given}, cause="--plan states a new A/B, and runs nothing")
-    request = dataclasses.replace(asked, run=dataclasses.replace(how, argv=command, prose=prose))
+    request = structs.replace(asked, run=structs.replace(how, argv=command, prose=prose))
     space = common.space()
     if plan:
         with series_display() as display:

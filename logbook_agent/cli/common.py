@@ -6,10 +6,11 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from logbook_agent.cli.output import emit, redact_by
 from logbook_agent.model.errors import UsageError
@@ -24,8 +25,7 @@ replaced: dict[str, Any] = {}
 _SPACES: list[Workspace] = []
 
 
-@dataclass(frozen=True, kw_only=True)
-class Common:
+class Common(Struct, frozen=True, kw_only=True, dict=True):
     """Which logbook, how to answer, and the whole command line."""
 
     logbook: str | None = None

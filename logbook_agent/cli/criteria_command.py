@@ -6,9 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
+
+from msgspec import structs
 
 from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import BUDGET, Common, Text, number, option, prose, prose_option, repeated
@@ -99,7 +100,7 @@ def criteria_command(
         judgement = JudgeRequest(
             number=judged, met=met is not None, evidence=evidence, by=by or judge_name(space.environ)
         )
-        change = replace(change, judgement=judgement)
+        change = structs.replace(change, judgement=judgement)
     elif evidence or by:
         raise UsageError(
             "no criterion named",
@@ -107,7 +108,7 @@ def criteria_command(
             hint="add: --met N (logbook criteria)",
         )
     book = space.book()
-    change = replace(change, fixed=_fixed(space, book, change))
+    change = structs.replace(change, fixed=_fixed(space, book, change))
     change_criteria(space, book, change, partial(_tagged, space))
     thread = read(space, book, naming(space, book), typing_place(space))
     stated, data = thread.header.stop_criteria, criteria_data(book, thread)

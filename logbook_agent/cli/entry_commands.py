@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from typing import Annotated
+
+from msgspec import structs, to_builtins
 
 from logbook_agent.cli.options import (
     FREE,
@@ -149,7 +150,7 @@ def edit_command(
     if entry_id is None:
         of_entry = typed(EntryWords, words) + typed(EntryParts, parts) + typed(AcceptOptions, accepted)
         _edit_header(
-            common, replace(scope, title=words.title), [name for name in of_entry if name != "--title"], reason
+            common, structs.replace(scope, title=words.title), [name for name in of_entry if name != "--title"], reason
         )
         return
     for name in typed(JudgingScope, scope):
@@ -159,12 +160,12 @@ def edit_command(
                 cause="an entry has no goal, metrics or constraints of its own",
                 hint=f"logbook edit {name} ... --reason '...'",
             )
-    judging = replace(accepted, gates=scope.gates, free=scope.free, drop=scope.drop)
+    judging = structs.replace(accepted, gates=scope.gates, free=scope.free, drop=scope.drop)
     space = common.space()
     before = _answers(space, space.book(entry_id)) if judging != Judging() else ()
-    book, entry = edit(space, entry_id, replace(parts, prose=words, reason=reason, judging=judging))
+    book, entry = edit(space, entry_id, structs.replace(parts, prose=words, reason=reason, judging=judging))
     changes = answer_changes(before, _answers(space, book)) if before else []
-    data = written(book, entry) | ({"answers": [*map(asdict, changes)]} if changes else {})
+    data = written(book, entry) | ({"answers": [*map(to_builtins, changes)]} if changes else {})
     common.emit("edit", data, "\n".join([f"changed {entry.id} {entry.title}", *change_lines(changes)]))
 
 
@@ -190,5 +191,5 @@ def _edit_header(common: Common, change: ScopeChange, others: Sequence[str], rea
     if change.gates and any(one.after == Outcome.OPEN for one in changes):
         dropped = command_line([word for gate in change.gates for word in ("--drop", gate)])
         lines.append(f"to take the gate back: logbook edit {dropped} --reason WHY")
-    answers = [*map(asdict, changes)]
+    answers = [*map(to_builtins, changes)]
     common.emit("edit", {"logbook": book.topic, "id": entry.id, **data, "answers": answers}, "\n".join(lines))

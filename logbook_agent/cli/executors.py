@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct, to_builtins
 
 from logbook_agent.cli.options import Common, arguments
 from logbook_agent.model.codec import encode
@@ -14,8 +15,7 @@ from logbook_agent.running.executors.table import declared, executor_named, name
 from logbook_agent.store.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class Checked(Struct, frozen=True, kw_only=True):
     """What an executor answered. `version` is that of the code that measures there, `python` what it runs in."""
 
     name: str
@@ -45,7 +45,7 @@ def executors_command(
             named(space, name)
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
     found = [_checked(space, name, there[name].common.kind if name in there else LOCAL) for name in chosen]
-    data = {"executors": [{**asdict(one), "devices": encode(one.devices)} for one in found]}
+    data = {"executors": [{**to_builtins(one), "devices": encode(one.devices)} for one in found]}
     common.emit("executors", data, "\n".join(map(_text, found)))
     return 1 if any(one.problem for one in found) else 0
 

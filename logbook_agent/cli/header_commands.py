@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
+
+from msgspec import structs
 
 from logbook_agent.cli.options import (
     BUDGET,
@@ -59,7 +60,7 @@ def start_command(
     Example: logbook start moe_ep_int8 --goal "is int8 faster?" --metric tflops:max:TF/s
     """
     space = common.space_without_logbook("start")
-    book = start(space, replace(request, topic=topic, stated=_stated(space, from_file, recipe, scale)))
+    book = start(space, structs.replace(request, topic=topic, stated=_stated(space, from_file, recipe, scale)))
     data = {
         "topic": book.topic,
         "prefix": book.header.prefix,

@@ -12,13 +12,13 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
+from msgspec import structs
 from typer.models import ParameterInfo
 
 from logbook_agent.cli.common import Common as Common
@@ -124,7 +124,7 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
             values[name] = request(**{field: values.pop(field) for field in declared(options)})
         for name in [name for name in values if hints.get(name) is Common]:
             said = {field: values.pop(field) for field in everywhere(hidden=True)}
-            values[name] = replace(values[name].obj, **{field: value for field, value in said.items() if value})
+            values[name] = structs.replace(values[name].obj, **{field: value for field, value in said.items() if value})
         try:
             return command(**values)
         except LogbookError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Annotated, Any
+
+from msgspec import structs
 
 from logbook_agent.campaign.repeats import RunResult, run
 from logbook_agent.campaign.run_request import RunRequest
@@ -98,11 +99,11 @@ def run_command(
 
     Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
-    request = dataclasses.replace(request, argv=command, prose=words)
+    request = structs.replace(request, argv=command, prose=words)
     space = common.space()
     if request.detach and request.is_single and not (request.noise or request.frozen):
         return _submitted(space, request, common)
-    here = dataclasses.replace(request, detach=False)
+    here = structs.replace(request, detach=False)
 
     def carry_out(display: LineDisplay) -> int:
         with _placed(space, here, display) as placed:

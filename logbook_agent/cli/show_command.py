@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.campaign.detached_runs import FollowedLog, chosen_run, last_lines, log_data
 from logbook_agent.cli.options import Common, argument, flag, number
@@ -76,8 +77,10 @@ def _show_run(common: Common, book: Book, record: Record, number: int, *, full: 
         run = encode(status.run) | {"state": status.state} if full else brief_run(status, book.log_path)
         common.emit("show", {"id": record.id, **run, "log": str(path)})
         return
-    entry = replace(record.entry, title=f"{record.entry.title}, run {number}", fields=(), comparison=None)
-    block = blocks_of(common.space(), book).entry(replace(record, entry=entry, runs=(status,))).replace(ENTITY, "")
+    entry = structs.replace(record.entry, title=f"{record.entry.title}, run {number}", fields=(), comparison=None)
+    block = (
+        blocks_of(common.space(), book).entry(structs.replace(record, entry=entry, runs=(status,))).replace(ENTITY, "")
+    )
     _emit_markdown(common, f"{block.rstrip()}\n- Output: `{common.space().shown(path)}`")
 
 

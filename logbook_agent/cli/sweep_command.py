@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
+
+from msgspec import structs
 
 from logbook_agent.campaign.recipe_files import list_recipes
 from logbook_agent.campaign.recipes.expand import SweepPlan
@@ -65,7 +66,7 @@ def sweep_command(
             )
         _emit_list(common)
         return 0
-    request = replace(options, recipe=recipe)
+    request = structs.replace(options, recipe=recipe)
     if dry_run:
         prepared = prepare_sweep(space, request, needs_logbook=False)
         space.warnings += prepared.warnings

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
+
+from msgspec import structs
 
 from logbook_agent.cli.options import (
     METRICS,
@@ -125,4 +126,4 @@ def _numbers(result: CompareResult) -> Table:
         raise AssertionError("neither an answer nor numbers")
     more = len(one.table.rows) - MOST_ROWS
     notes = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
-    return dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(notes))
+    return structs.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(notes))

@@ -6,8 +6,9 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from logbook_agent.cluster.job_templates import LAST_WORD, JobState, JobTemplates, Words, filled, job_state
 from logbook_agent.model.errors import ToolError
@@ -32,8 +33,7 @@ _LOOK_S = 30.0
 _SLACK_S = 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobLauncher:
+class JobLauncher(Struct, frozen=True, kw_only=True):
     """The launcher of the executor `place`, which is run as the user ran it. `typed`: the submission as it was typed,
     what names the job in it, and what stands behind that."""
 

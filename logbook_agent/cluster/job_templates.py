@@ -6,12 +6,12 @@ and `{env}` are words of their own and become as many words as it takes.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.places import manual
@@ -29,8 +29,7 @@ LAST_WORD = r"(\S+)\s*\Z"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobTemplates:
+class JobTemplates(Struct, frozen=True, kw_only=True):
     """A launcher that submits a job and reports its state later. Commands are lists of words.
 
     preset: `iris`, which knows the other keys
@@ -90,9 +89,9 @@ def completed(name: str, given: JobTemplates, stated: Collection[str]) -> JobTem
                 cause=f"the preset {given.preset} needs the words that start it",
                 hint='write them as a list: program = ["uv", "run", "iris", "--cluster=NAME"]',
             )
-        names = {field.name for field in dataclasses.fields(JobTemplates)} & {*stated}
+        names = {field.name for field in structs.fields(JobTemplates)} & {*stated}
         own = {key: getattr(given, key) for key in names}
-        given = dataclasses.replace(iris(given.program, given.options), **own)
+        given = structs.replace(iris(given.program, given.options), **own)
     _check(where, given)
     return given
 
@@ -188,8 +187,7 @@ FACTS = ("state", "task_states", *_NUMBERS, "reason")
 _MOST_CODE, _MOST, _SIGNAL = 2**31, 2**53, 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobState:
+class JobState(Struct, frozen=True, kw_only=True):
     """What a launcher tells of a job: the state in its own word, and what that means. Unknown is None."""
 
     state: str

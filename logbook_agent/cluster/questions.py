@@ -10,9 +10,10 @@ import textwrap
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logbook_agent.cluster.far import FILES, FINAL, FOLDERS, Piece
 from logbook_agent.cluster.sent_code import Places, worker_code
@@ -129,8 +130,7 @@ HOME = "~/"
 _KEPT_CHARS = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shell:
+class Shell(Struct, frozen=True, kw_only=True):
     """Runs programs on this machine. Where `host` names another one, as the settings do, a subclass knows the way."""
 
     host: str | None = None

@@ -8,7 +8,6 @@ empty Job, so that it cannot come later.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import io
 import json
@@ -17,9 +16,10 @@ import time
 import uuid
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import field, structs
 
 import logbook_agent
 from logbook_agent import __version__
@@ -44,8 +44,7 @@ _DRIVER = "ray_driver.py"
 _FAR = ("__init__.py", "cluster/__init__.py", "cluster/far.py", "store/__init__.py", "store/processes.py")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaySettings(Places):
+class RaySettings(Places, frozen=True, kw_only=True):
     """A Ray cluster.
 
     address: address of the dashboard, `http://HOST:8265`
@@ -127,7 +126,7 @@ class Ray(Remote):
         environment = {"working_dir": address, "py_modules": [*packages.values()]}
         self.jobs.submit(job, f"python {_DRIVER}", environment)
         for item, sent in items:
-            item.spool.put(dataclasses.replace(sent, job=job))
+            item.spool.put(structs.replace(sent, job=job))
 
     def _plan(
         self, job: str, items: Sequence[tuple[Submission, Sent]], at_most: int, packages: Sequence[str]

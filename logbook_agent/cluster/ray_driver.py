@@ -18,9 +18,10 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 # Ray gives every task the runtime environment of its Job, and so every command its PYTHONPATH: this one is for the
 # driver alone.
@@ -130,8 +131,7 @@ def end(plan: Plan, key: str) -> None:
 # -- on the head ------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class Unit:
+class Unit(Struct, eq=False):
     """A task: its runs by their keys, those that began and those that are over, and its node."""
 
     works: dict[str, dict[str, Any]]

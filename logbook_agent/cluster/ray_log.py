@@ -13,11 +13,11 @@ import json
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import requests
 import urllib3
+from msgspec import Struct, field
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import OVER
@@ -38,8 +38,7 @@ _MESSAGE_CHARS = 300
 Event = dict[str, Any]
 
 
-@dataclass(slots=True)
-class RunEvents:
+class RunEvents(Struct):
     """What was told of a run: its last state. `bring` takes the pieces of its files."""
 
     bring: Callable[[str, int, bytes], None]
@@ -56,8 +55,7 @@ class RunEvents:
         self.head = dict(event.get("head", self.head))
 
 
-@dataclass(slots=True)
-class JobLog:
+class JobLog(Struct):
     """A Job by its id, as far as it was read in this process: what Ray says of it (None: Ray does not know it), and the
     events of the runs that were asked for, by their keys. `has_begun`: before that nothing was started."""
 

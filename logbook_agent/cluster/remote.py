@@ -8,12 +8,12 @@ came closes its place for good, so that it cannot come later.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, structs
 
 from logbook_agent.cluster.far import PIECE_BYTES, Piece
 from logbook_agent.cluster.questions import MOST_BYTES, FarFiles, Questions, Shell, brief
@@ -43,8 +43,7 @@ _AT_ONCE_S = 0.6
 _NEWS_S = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FarState:
+class FarState(Struct, frozen=True, kw_only=True):
     """How far a run is, as its machine tells it; `seen` is a digest of that. `silent_s`: how long nothing was heard of
     its worker. `complaint`: what an engine wrote that ended it. `is_closed`: no worker can begin any more. `is_whole`:
     all that it left has come. `is_known`: something was ever heard of its submission."""
@@ -98,7 +97,7 @@ class Remote(Executor):
         for item in new:
             self._check_secrets(item.work)
         with nothing_sent():
-            new = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
+            new = [structs.replace(item, work=self.carry(item.spool, item.work)) for item in new]
         # What is sent again goes to the same place, where it starts nothing twice.
         first = [item.spool for item in new if not item.spool.has(SENT)]
         places = [f"{self.places.folder}/spools/{name}" for name in self.folders(new)]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import dataclasses
 import functools
 import gzip
 import hashlib
@@ -14,8 +13,9 @@ import io
 import os
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 import logbook_agent
 from logbook_agent.model.code import Code
@@ -40,8 +40,7 @@ _DIGEST_CHARS = 16
 MOST_TREE_BYTES = 100 * 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(Struct, frozen=True, kw_only=True):
     """Where things lie on the other machine.
 
     folder: folder there for code and the files of runs; on a cluster, on a disk that all nodes share
@@ -68,23 +67,22 @@ def check_places(declared: Declared, places: Places) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archive:
+class Archive(Struct, frozen=True, kw_only=True):
     """A tar file of files, and the digest that names it: the same for the same files."""
 
     digest: str
     tar: bytes
 
     @classmethod
-    def of(cls, top: Path, paths: Iterable[Path], main: bytes | None = None) -> Archive:
-        """The files and links at these paths below `top`, as far as they are there, and a `main` program. Raises
-        ToolError for a file that cannot be read, and above 100 MiB."""
+    def of(cls, top: Path, paths: Iterable[Path], others: Mapping[str, bytes] | None = None) -> Archive:
+        """The files and links at these paths below `top`, as far as they are there, and `others` by name.
+        Raises ToolError for a file that cannot be read, and above 100 MiB."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
-            if main is not None:
-                entry = tarfile.TarInfo("__main__.py")
-                entry.size = len(main)
-                tar.addfile(entry, io.BytesIO(main))
+            for name, content in (others or {}).items():
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
             for path in paths:
                 # Else the second name of a file would be a link to the first. The stubs lack the attribute.
                 tar.inodes.clear()  # type: ignore[attr-defined]
@@ -115,7 +113,8 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 @functools.cache
 def worker_code() -> Archive:
-    """What a worker needs of this package, with a `__main__.py` to start it: the client's own version."""
+    """What a worker needs of this package, in the client's version, with a `__main__.py` to start it and what stands in
+    for msgspec."""
     top = Path(logbook_agent.__file__).parent
     found: set[Path] = set()
     todo = list(_FIRST)
@@ -128,7 +127,8 @@ def worker_code() -> Archive:
             for node in ast.parse(path.read_bytes()).body:
                 if isinstance(node, ast.ImportFrom) and str(node.module).startswith(top.name):
                     todo += [str(node.module), *(f"{node.module}.{one.name}" for one in node.names)]
-    return Archive.of(top.parent, sorted(found), _MAIN)
+    stand_in = (top / "cluster/structs_there.py").read_bytes()
+    return Archive.of(top.parent, sorted(found), {"__main__.py": _MAIN, "msgspec.py": stand_in})
 
 
 def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]) -> tuple[Work, Archive | None]:
@@ -146,8 +146,8 @@ def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]
     tree = tree_of(repository, Path(work.root), environ)
     folder = f"{places.folder}/trees/{tree.digest}"
     code, _ = code_here(work, spool, environ)
-    code = dataclasses.replace(code, synced=tree.digest)
-    return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder), tree
+    code = structs.replace(code, synced=tree.digest)
+    return structs.replace(_elsewhere(work, repository, folder), code=code, tree=folder), tree
 
 
 def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
@@ -155,14 +155,14 @@ def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> W
     program is looked for there."""
     executable = work.executable if work.shell else ""
     if tree is None or repository is None:
-        return dataclasses.replace(work, executable=executable)
+        return structs.replace(work, executable=executable)
     cwd, root = (
         str(Path(tree) / Path(path).resolve().relative_to(repository.top))
         if is_inside(Path(path), repository.top)
         else path
         for path in (work.cwd, work.root)
     )
-    return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
+    return structs.replace(work, executable=executable, cwd=cwd, root=root)
 
 
 def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code, tuple[str, ...]]:

@@ -12,13 +12,13 @@ of the element, and, for all but the first of a unit, another number: `NAME.3`, 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import re
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct, structs
 
 from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.remote import FarState, Remote, new_name
@@ -66,8 +66,7 @@ exec {unit}."$SLURM_ARRAY_TASK_ID"
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlurmSettings(Places):
+class SlurmSettings(Places, frozen=True, kw_only=True):
     """A Slurm cluster.
 
     host: a login node, as typed after `ssh`; default: Slurm's commands run on this machine
@@ -81,8 +80,7 @@ class SlurmSettings(Places):
     options: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlurmJob:
+class SlurmJob(Struct, frozen=True, kw_only=True):
     """What Slurm says of a job, or of an element of an array (`12_3`): its `name`, its `state` in capitals, why it
     waits, and its nodes."""
 
@@ -153,7 +151,7 @@ class Slurm(Remote):
         number = answer.text.strip().partition(";")[0]
         if answer.code == 0 and number.isdecimal():
             for item, sent in items:
-                item.spool.put(dataclasses.replace(sent, job=f"{number}_{element_of(sent.folder)}"))
+                item.spool.put(structs.replace(sent, job=f"{number}_{element_of(sent.folder)}"))
         elif not sum(self._has_job(item.spool, sent) for item, sent in items):
             kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
             raise kind(f"sbatch did not submit {array.name}", cause=answer.said)
@@ -178,7 +176,7 @@ class Slurm(Remote):
             job = self.job(sent)
         if job is None:
             return not self._close(sent)
-        spool.put(dataclasses.replace(sent, job=job.number))
+        spool.put(structs.replace(sent, job=job.number))
         return True
 
     def states(
@@ -279,7 +277,7 @@ def job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
     if job is not None or array is None:
         return job
     # A number alone would mean all elements.
-    return dataclasses.replace(array, number=sent.job or f"{array.number}_{element}")
+    return structs.replace(array, number=sent.job or f"{array.number}_{element}")
 
 
 def name_of(folder: str) -> str:

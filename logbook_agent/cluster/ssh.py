@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.cluster.questions import Shell, as_text
@@ -38,8 +37,7 @@ _OPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SshSettings(Places):
+class SshSettings(Places, frozen=True, kw_only=True):
     """A machine behind ssh.
 
     host: the machine, as typed after `ssh`
@@ -54,8 +52,7 @@ class SshSettings(Places):
     devices: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ssh(Shell):
+class Ssh(Shell, frozen=True, kw_only=True):
     """Runs programs on `host` by `ssh`."""
 
     options: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ answer was lost is found again by its name, and never sent twice.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import shlex
 import time
@@ -17,6 +16,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.cluster.job_launcher import (
     GONE,
@@ -96,7 +97,7 @@ class Submitter(Executor):
         write_work(work, spool.files)
         whole = unsealed(work, {**self._environ, **secrets})
         found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
-        sent = dataclasses.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
+        sent = structs.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
         launcher = self._launcher(whole)
         if sent.is_typed and launcher.find(sent) is not None:
             raise ToolError(
@@ -109,7 +110,7 @@ class Submitter(Executor):
         spool.put(sent)
         spool.put(Began(started=_now(), host=Host(), code=code, problems=noted(*problems)))
         if (job := launcher.submit(sent)) is not None:
-            spool.put(dataclasses.replace(sent, job=job))
+            spool.put(structs.replace(sent, job=job))
 
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
         """As `Executor.look`. The launcher is asked every `poll_s` seconds, about one job at a time."""
@@ -151,7 +152,7 @@ class Submitter(Executor):
         self._check_secrets(argv, env, redactor)
         words = [word for word in self._given.submit if "{name}" not in word]
         template = Launcher(name=self.place, template=shlex.join(words), env_template=shlex.join(self._given.env))
-        return dataclasses.replace(wrap(template, argv, env), submits=True, syncs=self._given.syncs)
+        return structs.replace(wrap(template, argv, env), submits=True, syncs=self._given.syncs)
 
     def _check_secrets(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> None:
         allowed = self._given.secrets
@@ -186,7 +187,7 @@ class Submitter(Executor):
             return
         launcher = self._launcher(read_work(spool.files))
         if sent.job is None:
-            sent = dataclasses.replace(sent, job=launcher.find(sent))
+            sent = structs.replace(sent, job=launcher.find(sent))
             if sent.job is None:
                 self._miss(spool, sent)
                 return
@@ -258,7 +259,7 @@ class Typed(Submitter):
                 hint="pass it to iris in an environment variable",
             )
         sent = super()._sent(work)
-        return dataclasses.replace(sent, name=line.job or sent.name, is_typed=line.job is not None)
+        return structs.replace(sent, name=line.job or sent.name, is_typed=line.job is not None)
 
 
 def _line(work: Work) -> known.Found:

@@ -7,7 +7,8 @@ import itertools
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.model.values import finite
 
@@ -15,8 +16,7 @@ from logbook_agent.model.values import finite
 _DECADE = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChartLine:
+class ChartLine(Struct, frozen=True, kw_only=True):
     """One curve: `y` None where a value is not finite."""
 
     label: str
@@ -40,8 +40,7 @@ class ChartLine:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurveChart:
+class CurveChart(Struct, frozen=True, kw_only=True):
     """The curves of one metric over one key. `left_out`: how many more there are."""
 
     title: str

@@ -9,8 +9,9 @@ import sys
 import zlib
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO
+
+from msgspec import Struct, field
 
 from logbook_agent.model.values import Scalar
 
@@ -20,8 +21,7 @@ _MOST_BYTES, _MOST_NUMBERS = 1 << 28, 1 << 24
 _DAMAGED = (ValueError, KeyError, TypeError, IndexError, OverflowError, zlib.error)
 
 
-@dataclass(slots=True, kw_only=True)
-class Series:
+class Series(Struct, kw_only=True):
     """The points of one metric of one case, in the order in which they were reported."""
 
     name: str

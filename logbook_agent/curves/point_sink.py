@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.curves.event_files import event_points as event_points
 from logbook_agent.curves.point_file import Series, packed
@@ -34,8 +35,7 @@ def point_sink(files: Folder) -> RunPoints:
     return RunPoints(files)
 
 
-@dataclass(frozen=True, slots=True)
-class _LineForm:
+class _LineForm(Struct, frozen=True):
     """Lines of which only the numbers differ: what matches one, and by point of it what keeps its step and its value,
     and at which places of the match these are."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.curves.chart import ChartLine, CurveChart, chart_of
 from logbook_agent.curves.followed import FollowedCurves as FollowedCurves
@@ -99,7 +100,7 @@ def charts(
             key, case = (curve.name, curve.over), row_key(curve.config)
             if (*key, case) in lines and len(found.get(key, ())) < MOST_LINES:
                 label = labels.get((run.entry, run.run, case), f"{run.entry}/{run.run}")
-                found.setdefault(key, []).insert(0, dataclasses.replace(lines[*key, case], label=label))
+                found.setdefault(key, []).insert(0, structs.replace(lines[*key, case], label=label))
             wanted[key] = wanted.get(key, 0) + 1
     left = {key: count - MOST_LINES for key, count in wanted.items() if count > MOST_LINES}
     order = {name: place for place, name in enumerate(metrics)}

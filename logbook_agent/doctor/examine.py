@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TypedDict
+
+from msgspec import structs
 
 from logbook_agent.doctor.entry_checks import (
     check_header,
@@ -111,9 +112,9 @@ def _mended(finding: Trouble) -> Trouble:
     if finding.fix is None:
         return finding
     try:
-        return dataclasses.replace(finding, mended=finding.fix())
+        return structs.replace(finding, mended=finding.fix())
     except StoreError as error:
-        return dataclasses.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
+        return structs.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
 
 
 class DoctorAnswer(TypedDict):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import LogbookError, StoreError
@@ -20,8 +21,7 @@ from logbook_agent.store.workspace import Workspace, naming
 OLD_S = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRun:
+class FoundRun(Struct, frozen=True, kw_only=True):
     """The record of a run; the error of one that cannot be read."""
 
     entry: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
+
+from msgspec import Struct, structs
 
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.findings.case_repeats import Repeats, repeats
@@ -29,8 +29,7 @@ from logbook_agent.text.phrases import assignments, day, listed
 _MOST_CASES = 24
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveRequest:
+class MoveRequest(Struct, frozen=True, kw_only=True):
     """The new baseline, as typed: an entry whose rows are taken over, or numbers from elsewhere; the case; why."""
 
     entry_id: str | None = None
@@ -67,14 +66,14 @@ def move(workspace: Workspace, book: Book, request: MoveRequest) -> Header:
 
 def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
     old = header.baseline
-    if old is not None and dataclasses.replace(old, date=new.date) == new:
+    if old is not None and structs.replace(old, date=new.date) == new:
         raise UsageError(
             f"this is already the baseline of {header.topic}",
             cause="the options change nothing",
             hint="logbook baseline",
         )
-    event = dataclasses.replace(event, before=old)
-    return dataclasses.replace(header, baseline=new, baseline_moves=(*header.baseline_moves, event))
+    event = structs.replace(event, before=old)
+    return structs.replace(header, baseline=new, baseline_moves=(*header.baseline_moves, event))
 
 
 def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baseline:
@@ -194,7 +193,7 @@ def _only(record: Record, reference: str) -> Record:
             cause=f"{record.id} has {listed(there, 3, '; ') or 'none'}",
             hint=f"--entry {there[-1]}" if there else f"logbook show {record.id}",
         )
-    return dataclasses.replace(record, runs=runs)
+    return structs.replace(record, runs=runs)
 
 
 def _counts(group: Repeats, metrics: Sequence[str]) -> bool:

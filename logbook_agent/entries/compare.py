@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer
@@ -17,8 +17,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareResult:
+class CompareResult(Struct, frozen=True, kw_only=True):
     """Either `answer` or `numbers`. Where a goal of the answer is open, `why` says why, and `command` is what to type
     for it, which `does` what it says."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import getpass
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct, structs
 
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.entries.stated import parse_budget
@@ -26,8 +27,7 @@ from logbook_agent.text.markdown import clean, one_line
 _URL = re.compile(r"https?://[^\s<>\"]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeRequest:
+class JudgeRequest(Struct, frozen=True, kw_only=True):
     """The judgement on criterion `number` (from 1): met or not, as `evidence` (an ID or an address) shows."""
 
     number: int
@@ -36,8 +36,7 @@ class JudgeRequest:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CriteriaRequest:
+class CriteriaRequest(Struct, frozen=True, kw_only=True):
     """What is to change: one in words is added, then a predicate is set (number and YAML; None stands for the criterion
     that is added), then one is judged, then the one with the number `drop` is removed. With a `reason` the change is a
     decision in the log. `fixed`: the predicate to type where it names code that changes."""
@@ -84,7 +83,7 @@ def change_criteria(
     predicate = _predicate(request.predicate[1], request.fixed, tagged) if request.predicate is not None else None
     judgement = None
     if judged is not None:
-        if replace(request, judgement=None) == CriteriaRequest():
+        if structs.replace(request, judgement=None) == CriteriaRequest():
             _check_number(book.header.stop_criteria, judged.number)
         evidence = _evidence(workspace, book, judged)
         judgement = CriterionJudgement(met=judged.met, evidence=evidence, by=clean(judged.by), at=workspace.stamp())
@@ -94,14 +93,14 @@ def change_criteria(
         found += [Criterion(text=text)] if text else []
         if request.predicate is not None:
             at = _check_number(found, request.predicate[0])
-            found[at] = replace(found[at], predicate=predicate)
+            found[at] = structs.replace(found[at], predicate=predicate)
         if judged is not None:
             at = _check_number(found, judged.number)
-            found[at] = replace(found[at], judgement=judgement)
+            found[at] = structs.replace(found[at], judgement=judgement)
         if request.drop is not None:
             del found[_check_number(found, request.drop)]
         budget = parse_budget(request.budget, header.limits) if request.budget else header.budget
-        return replace(header, stop_criteria=tuple(found), budget=budget)
+        return structs.replace(header, stop_criteria=tuple(found), budget=budget)
 
     if request.reason is not None or _replaces(book.header.stop_criteria, request):
         change_header(workspace, book, changed, what=_what(book.header.stop_criteria, request), reason=request.reason)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.entries.judging import NOTHING, Judging, with_judging
 from logbook_agent.entries.new_entry import Prose, edited_fields, field_place, form_place, with_relations
@@ -42,8 +42,7 @@ WITHDRAWN = "Void because"
 COMPUTED = "computed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditRequest:
+class EditRequest(Struct, frozen=True, kw_only=True):
     """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` says
     why the entry is void, where that is the state and no confidence is given; else why the confidence is another.
     `judging`: gates of the entry, and what is accepted."""
@@ -60,8 +59,8 @@ class EditRequest:
         """The request with the reason why an entry is void as a field of it."""
         if self.state != VOID or self.confidence is not None or self.reason is None:
             return self
-        prose = dataclasses.replace(self.prose, fields=(*self.prose.fields, f"{WITHDRAWN}={self.reason}"))
-        return dataclasses.replace(self, prose=prose, reason=None)
+        prose = structs.replace(self.prose, fields=(*self.prose.fields, f"{WITHDRAWN}={self.reason}"))
+        return structs.replace(self, prose=prose, reason=None)
 
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
@@ -78,7 +77,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         is_judged = request.judging != NOTHING and request.confidence is None
         why = None if is_judged else request.reason
         word, reason = stated_confidence(record, read(workspace, book), request.confidence, why)
-        new = dataclasses.replace(
+        new = structs.replace(
             old,
             title=one_line(prose.title) if prose.title else old.title,
             fields=edited_fields(
@@ -100,7 +99,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
                 cause="no option was given, or the entry says so already",
                 hint=f"logbook edit {entry_id} --interpretation '...'",
             )
-        blocks_of(workspace, book).entry(dataclasses.replace(record, entry=new))
+        blocks_of(workspace, book).entry(structs.replace(record, entry=new))
         new = book.write_entry(new)
     if is_withdrawn(new.state) or new.supersedes is not None:
         workspace.warnings += read(workspace, book).doubts
@@ -108,7 +107,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         workspace.warnings.append(
             f"the numbers of {new.id} still come from its runs; what was given stands beside them as words"
         )
-    workspace.warnings += _not_kept(dataclasses.replace(record, entry=new))
+    workspace.warnings += _not_kept(structs.replace(record, entry=new))
     return book, new
 
 
@@ -202,13 +201,13 @@ def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
         return new
     said = f"Changed after the result, {changed}. Before: {before}"
     fields = edited_fields(new.fields, [(EARLIER_HYPOTHESIS, said)], append=bool(new.text(EARLIER_HYPOTHESIS)))
-    return dataclasses.replace(new, fields=fields)
+    return structs.replace(new, fields=fields)
 
 
 def with_next_at(old: Record, new: Entry, at: str) -> Entry:
     """The entry with the time at which its next action was written after it was opened."""
-    text = dataclasses.replace(old, entry=new).next_action
-    return new if text == old.next_action else dataclasses.replace(new, next_at=at if text else None)
+    text = structs.replace(old, entry=new).next_action
+    return new if text == old.next_action else structs.replace(new, next_at=at if text else None)
 
 
 def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:

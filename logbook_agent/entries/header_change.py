@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import structs
 
 from logbook_agent.entries.judging import with_gates
 from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry
@@ -31,8 +31,7 @@ LISTS: dict[str, Callable[[Any], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeChange(Scope):
+class ScopeChange(Scope, frozen=True, kw_only=True):
     """What changes, as typed: texts to set, items to add, where an item of the same name is replaced, and the names of
     items to `drop`."""
 
@@ -83,7 +82,7 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
         judged = with_gates(header, gates, wanted.free, wanted.drop)
         since = {**dict.fromkeys(judged.gates, at), **dict.fromkeys(header.gates, ""), **header.gates_since}
         since = {gate: since[gate] for gate in judged.gates if since[gate]}
-        return dataclasses.replace(judged, **texts, **lists, gates_since=since)
+        return structs.replace(judged, **texts, **lists, gates_since=since)
 
     after = change(book.header)
     gone = {*book.header.gates, *book.header.free} - {*after.gates, *after.free}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from shlex import quote
 from typing import TypeVar
+
+from msgspec import Struct, structs
 
 from logbook_agent.findings.advice import ab_afresh
 from logbook_agent.model.entry import Acceptance, Entry
@@ -22,8 +22,7 @@ Judged = TypeVar("Judged", Entry, Header)
 _EXAMPLE = "--gate 'ok == 1'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
+class Judging(Struct, frozen=True, kw_only=True):
     """Gates to add, labels that may differ from now on, and what to `drop`: a gate or a label. `accept` is why withheld
     numbers count, those of `runs` (empty: of all withheld runs)."""
 
@@ -58,9 +57,7 @@ def with_gates(of: Judged, gates: Sequence[str], free: Sequence[str], dropped: S
     same and may differ now, or the other way round, the latest word counts."""
     gone = [*dropped, *(f"{SAME} {name}" for name in free)]
     held: list[str] = [gate.name for gate in map(parse_gate, gates) if gate.op == SAME]
-    return dataclasses.replace(
-        of, gates=_changed(of.gates, gates, gone), free=_changed(of.free, free, [*dropped, *held])
-    )
+    return structs.replace(of, gates=_changed(of.gates, gates, gone), free=_changed(of.free, free, [*dropped, *held]))
 
 
 def _changed(before: Sequence[str], added: Sequence[str], dropped: Sequence[str]) -> tuple[str, ...]:
@@ -109,4 +106,4 @@ def with_judging(record: Record, entry: Entry, wanted: Judging, at: str, run_nam
                 "--accept is empty", cause="later readers must know why the numbers count", hint="--accept '...'"
             )
         accepted = (*accepted, Acceptance(runs=runs, why=one_line(wanted.accept), at=at))
-    return dataclasses.replace(with_gates(entry, gates, wanted.free, wanted.drop), accepted=accepted)
+    return structs.replace(with_gates(entry, gates, wanted.free, wanted.drop), accepted=accepted)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.read import read
@@ -40,8 +40,7 @@ _TITLE_CHARS = 80
 _FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prose:
+class Prose(Struct, frozen=True, kw_only=True):
     """What a person says about an entry, in the options that `run`, `note` and `edit` share."""
 
     title: str | None = None
@@ -89,7 +88,7 @@ def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose
                 cause="an entry continues, completes or supersedes an earlier one",
                 hint="name an earlier entry: logbook list" if target == own_id else other_way,
             )
-    return dataclasses.replace(prose, **targets)
+    return structs.replace(prose, **targets)
 
 
 def check_no_prose(entry_id: str, prose: Prose) -> None:
@@ -124,7 +123,7 @@ def check_required(workspace: Workspace, prose: Prose, label: str | None) -> Non
 def _planned(workspace: Workspace, texts: Sequence[str]) -> list[PlannedCommand]:
     """Planned commands, to be executed in this folder. Their secrets are known from here on."""
     here = place_of(workspace.cwd, workspace)
-    planned = [dataclasses.replace(_parsed(text, place), cwd=here) for place, text in enumerate(texts, 1)]
+    planned = [structs.replace(_parsed(text, place), cwd=here) for place, text in enumerate(texts, 1)]
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     return planned
@@ -227,8 +226,8 @@ def _with_text(prose: Prose, text: str) -> Prose:
         return prose
     title = prose.title or cut_line(one_line(lines[0]), _TITLE_CHARS)
     if prose.title or len(lines) > 1 or title != one_line(lines[0]):
-        prose = dataclasses.replace(prose, fields=(f"{_NOTE}={text}", *prose.fields))
-    return dataclasses.replace(prose, title=title)
+        prose = structs.replace(prose, fields=(f"{_NOTE}={text}", *prose.fields))
+    return structs.replace(prose, title=title)
 
 
 def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
@@ -240,7 +239,7 @@ def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     entry_id = book.reservations.reserve(book.names.ids)
     if book.reservations.warning:
         workspace.warnings.append(book.reservations.warning)
-    return book.write_entry(dataclasses.replace(draft, id=entry_id))
+    return book.write_entry(structs.replace(draft, id=entry_id))
 
 
 def draft_entry(

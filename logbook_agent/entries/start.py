@@ -3,12 +3,12 @@ summary`."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import field, structs
 
 from logbook_agent.entries.stated import (
     Scope,
@@ -33,8 +33,7 @@ from logbook_agent.text.markdown import clean
 from logbook_agent.text.phrases import zone_called
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartRequest(Scope):
+class StartRequest(Scope, frozen=True, kw_only=True):
     """The options of `start`, as typed; they win over what is `stated` by a file or a recipe, or add to it."""
 
     topic: str | None = None
@@ -88,7 +87,7 @@ def summarise(workspace: Workspace, book: Book, text: str) -> Header:
     with changing(workspace, book):
         said = clean(text) or None
         at = workspace.stamp() if said else None
-        return book.change_header(lambda h: dataclasses.replace(h, summary=said, summary_at=at))
+        return book.change_header(lambda h: structs.replace(h, summary=said, summary_at=at))
 
 
 def header_of(workspace: Workspace, request: StartRequest) -> Header:

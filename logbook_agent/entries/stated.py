@@ -6,10 +6,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, structs
 
 from logbook_agent.entries.judging import checked_gates
 from logbook_agent.findings.criteria.predicate import checked_predicate
@@ -210,7 +211,7 @@ def read_header_file(path: Path) -> HeaderParts:
     data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise UsageError(f"{path} holds no keys", cause="a header is a mapping", hint="start with: topic: NAME")
-    keys = [part.name for part in fields(HeaderParts)]
+    keys = [part.name for part in structs.fields(HeaderParts)]
     if unknown := [key for key in data if key not in keys]:
         near = nearest(str(unknown[0]), keys)
         raise UsageError(
@@ -238,8 +239,7 @@ def parts_of(data: Mapping[str, Any]) -> HeaderParts:
 _LISTS = ("metrics", "gates", "constraints", "links", "matrix", "command_templates")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """The scope of a logbook as it is typed: `ScopeOptions`."""
 
     goal: str | None = None
@@ -292,7 +292,7 @@ def _checked(parts: HeaderParts) -> HeaderParts:
         words = ", ".join(CONFIDENCES)
         raise CodecError(f"baseline.confidence: expected {words} (and why), got {baseline.confidence!r}")
     criteria = tuple(
-        replace(c, predicate=checked_predicate(c.predicate) if c.predicate is not None else None)
+        structs.replace(c, predicate=checked_predicate(c.predicate) if c.predicate is not None else None)
         for c in parts.stop_criteria
     )
-    return replace(parts, stop_criteria=criteria)
+    return structs.replace(parts, stop_criteria=criteria)

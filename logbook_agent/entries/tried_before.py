@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import structs
 
 from logbook_agent.findings.attempts import (
     FAILURE,
@@ -126,5 +127,5 @@ def _where(runs: Sequence[Run]) -> str:
 
 def _of_run(record: Record, run: Run) -> Record:
     """A record of this run alone, whatever it was made for."""
-    entry = dataclasses.replace(record.entry, recipe=None)
+    entry = structs.replace(record.entry, recipe=None)
     return Record(entry=entry, runs=(RunStatus(run=run, state="finished"),), state="finished")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from logbook_agent.exports.measured_rows import Exported, MeasuredRow
 from logbook_agent.findings.cases import executed
@@ -27,8 +28,7 @@ Type = Literal["text", "int", "float", "bool", "time", "samples"]
 _INT64 = 2**63
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataColumn:
+class DataColumn(Struct, frozen=True, kw_only=True):
     """One value for each row, None where it is unknown."""
 
     name: str

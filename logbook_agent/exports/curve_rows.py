@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from logbook_agent.exports.columns import DataColumn, Type, csv_lines
 from logbook_agent.features import hook_module
@@ -36,8 +37,7 @@ def points_of(book: Book) -> PointsOf:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredCurve:
+class StoredCurve(Struct, frozen=True, kw_only=True):
     """The points of one curve of a run."""
 
     run: Run

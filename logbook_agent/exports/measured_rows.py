@@ -7,7 +7,8 @@ failures stand beside the others and say why they do not count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.read import Findings
@@ -22,8 +23,7 @@ from logbook_agent.model.run import Row, Run
 MADE_AGAIN = "made again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredRow:
+class MeasuredRow(Struct, frozen=True, kw_only=True):
     """One row with its entry and run. `place` is its number in the run, from 1, of `places`; `why_not` says why it does
     not count (empty: it does)."""
 
@@ -55,8 +55,7 @@ class MeasuredRow:
         return f"{self.entry.id}/{self.run.run}" + (f"#{self.place}" if self.places > 1 else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class Exported(Struct, frozen=True, kw_only=True):
     """The rows, in the order they were measured, and what is no row: runs that measured nothing, rows that
     `--where` left out, and what is wrong with entries that cannot be read."""
 
@@ -125,10 +124,10 @@ def _with_units(case: Case, declared: Sequence[Metric]) -> Case:
         return case
     named = {name: metric_named(name, declared) for name in measured}
     filled = {
-        name: replace(m, unit=m.unit or named[name].unit, direction=m.direction or named[name].direction)
+        name: structs.replace(m, unit=m.unit or named[name].unit, direction=m.direction or named[name].direction)
         for name, m in measured.items()
     }
-    return replace(case, row=replace(case.row, metrics=filled))
+    return structs.replace(case, row=structs.replace(case.row, metrics=filled))
 
 
 def _why_not(lost: str, status: RunStatus, row: Row, *, was_made_again: bool) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import Taken, UsageError
 from logbook_agent.store.book import Book
@@ -27,8 +28,7 @@ ENDINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportPlace:
+class ExportPlace(Struct, frozen=True, kw_only=True):
     """The path of an export of a form (`csv`), the folder it is written through, and whether it may replace what is
     there."""
 

@@ -15,10 +15,11 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logbook_agent.exports.columns import columns_of, moment, rows_of
 from logbook_agent.exports.curve_rows import PointsOf, no_points
@@ -39,8 +40,7 @@ _RESERVED = frozenset({"project", "run", "timestamp", "step", "time", "metrics"}
 _EXACT = 2**53
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrackedRun:
+class TrackedRun(Struct, frozen=True, kw_only=True):
     """`row`: what the table says of it. `steps`: the values at each step. Times are milliseconds since 1970."""
 
     name: str

@@ -6,8 +6,9 @@ import itertools
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from logbook_agent.findings.cases import Case, executed
 from logbook_agent.findings.comparison.answer import Answer
@@ -33,8 +34,7 @@ from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line, sweep_command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Continuation:
+class Continuation(Struct, frozen=True, kw_only=True):
     """How to go on with a comparison: `command` is what to type, which makes up to so many `pairs`; empty where nothing
     helps. `lacks` is the kind of what the comparison lacks: `Lacks.what`; `entry`: pairs of another entry, as those of
     this one are judged once; `report`: a gate asks for what no run reports; `mend`: code that passes, and `run`: runs

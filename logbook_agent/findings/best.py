@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
@@ -49,8 +50,7 @@ _ELSEWHERE = "the baseline has another config"
 _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BestCase:
+class BestCase(Struct, frozen=True, kw_only=True):
     """The best case of a problem by a metric: `value` is its median run, a number that was measured, between `low` and
     `high`. `problem` holds the keys in which problems differ, `flags` those in which the `cases` of this one do;
     `apart` tells the case from others beyond config. `against` says what comparisons found of it and the baseline,
@@ -76,8 +76,7 @@ class BestCase:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedBest:
+class ReportedBest(Struct, frozen=True, kw_only=True):
     """The best number of a metric that an imported source reports. Nobody measured it here, so that nothing rests on
     it."""
 
@@ -87,8 +86,7 @@ class ReportedBest:
     entry: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """The best case of an entry, and of all entries up to it."""
 
     own: BestCase

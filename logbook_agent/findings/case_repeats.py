@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logbook_agent.findings.cases import Case, cases, counting, value_of
 from logbook_agent.findings.comparison.rule import Pair, chance_of, scatter_of
@@ -34,8 +35,7 @@ _EFFECTS = (0.0, 0.01, 0.03, 0.1)
 _SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
+class Repeats(Struct, frozen=True, kw_only=True):
     """Cases that are one, and share a `key`; each is of another run. `apart`: what tells them from other cases beyond
     config, entry, label and state."""
 
@@ -95,8 +95,7 @@ def repeats(cases: Sequence[Case]) -> list[Repeats]:
 # -- levels ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(Struct, frozen=True, kw_only=True):
     """A change of level: the median of a metric over the runs up to `run`, and over those after it."""
 
     metric: str
@@ -143,8 +142,7 @@ def level_changes(record: Record) -> list[dict[str, object]]:
 # -- noise -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settles:
+class Settles(Struct, frozen=True, kw_only=True):
     """How often an A/B of BUDGET_PAIRS settles an effect (0: that there is none), as a part of 1."""
 
     effect: float
@@ -155,8 +153,7 @@ class Settles:
         return f"{round(10 * self.part)} of 10"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
+class Noise(Struct, frozen=True, kw_only=True):
     """How far repeats of a case scatter in a metric: `scatter` is the standard deviation of the logs of the runs (0.01:
     about 1%; None: not known), `run_s` the median time that a run took, `settles` what an A/B would settle."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.comparison import CODE_AXIS, Part
@@ -21,8 +21,7 @@ _TOOL = "logbook-agent"
 _SET_BY_CODE = ("PYTHONPATH", "PATH")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """One measured row with where it comes from.
 
     `facts` are what its run had beyond config and devices, by axis: `commit`, `env:NAME`, `launcher`, `host`,
@@ -78,7 +77,7 @@ def cases(*records: Record) -> list[Case]:
             label=run.label,
             state=state,
             # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
-            row=row if row.devices else dataclasses.replace(row, devices=run.own_devices),
+            row=row if row.devices else structs.replace(row, devices=run.own_devices),
             facts=facts_of(run, row, name),
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
             command=run.command,
@@ -128,9 +127,7 @@ def without_mended(record: Record) -> Record:
         return record
     left_out = mended([s.run for s in record.runs])
     return (
-        dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run not in left_out))
-        if left_out
-        else record
+        structs.replace(record, runs=tuple(s for s in record.runs if s.run.run not in left_out)) if left_out else record
     )
 
 

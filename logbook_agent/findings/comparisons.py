@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
+
+from msgspec import structs
 
 from logbook_agent.findings.comparison import synopsis, words
 from logbook_agent.findings.comparison.answer import Answer, Outcome
@@ -61,13 +62,15 @@ class Comparisons:
     def _answer(self, own: Answer) -> Answer:
         """The answer of an entry, in which nothing is found to be better that somebody discarded."""
         answer = placed(own, self._asking[own.asks or own.entry], self._apart, self._discarded)
-        answer = replace(answer, is_bound=any(one.asks(own.question) for one in self._settling))
+        answer = structs.replace(answer, is_bound=any(one.asks(own.question) for one in self._settling))
         by = self._discarded.get(own.entry)
         if by is None:
             return answer
-        found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
+        found = [
+            structs.replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings
+        ]
         why = (f"discarded by {by}",)
-        return replace(
+        return structs.replace(
             answer, findings=tuple(found), first=why, confidence=confidence(found, answer.sittings)[0], reasons=why
         )
 
@@ -130,7 +133,7 @@ def designed(comparisons: Comparisons, records: Records, asked: Contrast) -> Ans
         and all(canonical(f.case.get(k)) == canonical(v) for k, v in asked.where.items())
     )
     is_there = {*asked.metrics} <= {f.metric for f in found} and (found or not asked.where)
-    return replace(answer, findings=found) if is_there else None
+    return structs.replace(answer, findings=found) if is_there else None
 
 
 def _is_about(answer: Answer, asked: Contrast) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct, structs
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.case_repeats import noise_lines, noise_of
@@ -29,8 +29,7 @@ _SHOWN_ROWS = 200
 _SHOWN_OUTCOMES = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComputedTexts:
+class ComputedTexts(Struct, frozen=True, kw_only=True):
     """The computed texts of an entry as Markdown: executed commands, config, results."""
 
     command: str
@@ -82,7 +81,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
     if len(table.rows) == 1:
         return md.items([*_single(table), *notes])
     # What all rows share stands in the section above.
-    return render_table(dataclasses.replace(_bounded(table, record.id), constants={}), notes)
+    return render_table(structs.replace(_bounded(table, record.id), constants={}), notes)
 
 
 def _bounded(table: Table, entry_id: str) -> Table:
@@ -91,7 +90,7 @@ def _bounded(table: Table, entry_id: str) -> Table:
     if more <= 0:
         return table
     note = f"the first {_SHOWN_ROWS} of {len(table.rows):,} rows; all of them: logbook table {entry_id} --csv"
-    return dataclasses.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
+    return structs.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
 
 
 def _single(table: Table) -> list[str]:

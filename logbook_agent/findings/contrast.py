@@ -4,7 +4,8 @@ table with the sides as columns and the change of each from the base."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from logbook_agent.findings.advice import ab_like
 from logbook_agent.findings.cases import Case
@@ -27,8 +28,7 @@ MOST_ROWS = 40
 _SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contrasted:
+class Contrasted(Struct, frozen=True, kw_only=True):
     """The rows of a contrast as a table. `residue` has the values of each side by the names in which the sides differ
     beside the axis; `is_reported`: an imported source tells about rows; `answered_by` is the entry whose comparison
     answers the question, and `command` makes one where there is none."""
@@ -86,7 +86,7 @@ def contrast(records: Records, asked: Contrast) -> Contrasted:
     answered = next((record.id for record in own.values() if _answers(record, found)), None)
     if answered is None:
         return found
-    return replace(found, answered_by=answered, command=f"logbook compare {answered}")
+    return structs.replace(found, answered_by=answered, command=f"logbook compare {answered}")
 
 
 def against_baseline(records: Records, asked: Contrast) -> Contrasted:
@@ -130,7 +130,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     )
     return Contrasted(
         asked=asked,
-        table=replace(table, notes=(*table.notes, *notes)),
+        table=structs.replace(table, notes=(*table.notes, *notes)),
         sides=tuple(of),
         residue=apart,
         is_reported=is_reported,
@@ -176,7 +176,10 @@ def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]])
             hint="name different runs, by number or label: logbook compare ID/1 ID/2",
         )
     return [
-        [replace(case, row=replace(case.row, labels={**case.row.labels, axis: reference})) for case in side]
+        [
+            structs.replace(case, row=structs.replace(case.row, labels={**case.row.labels, axis: reference}))
+            for case in side
+        ]
         for reference, side in zip(references, rows, strict=True)
     ]
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.frame import PARTLY_KNOWN, devices_text, key_of, on_accelerator, show
@@ -25,7 +26,7 @@ def identity(case: Case, axis: Collection[str] = (), explained: Collection[str] 
     if on_accelerator(case):
         facts.pop("host", None)
     said = unexplained(_without_values(case, axis) if axis else case, (*axis, *explained))
-    command = shlex.join(words_of(replace(said, flags=tuple(said.settings))))
+    command = shlex.join(words_of(structs.replace(said, flags=tuple(said.settings))))
     facts |= {"devices": devices_text(case.row.devices), COMMAND: command, CWD: case.cwd}
     reported = {**case.row.observations, **case.row.labels}
     whole = {**{name: reported[name] for name in explained if name in reported}, **case.row.config}
@@ -63,7 +64,7 @@ def _without_values(case: Case, axis: Collection[str]) -> Case:
         if value is not None:
             word = re.compile(rf"(?<![\w.-]){re.escape(show(value))}(?![\w.-])")
             command = tuple(word.sub("{axis}", text) for text in command)
-    return replace(case, command=command)
+    return structs.replace(case, command=command)
 
 
 def unexplained(case: Case, names: Iterable[str] = ()) -> Parts:

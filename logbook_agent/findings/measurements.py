@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec import structs
 
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import Case, counting, without_mended
@@ -72,7 +73,9 @@ def measured(record: Record, header: Header) -> dict[str, MeasuredMetric]:
 
 
 def _reported(rows: Sequence[Row], metric: Metric) -> MeasuredMetric | None:
-    own = [replace(row, failed=None) for row in rows if row.failed is not None and row.failed.reason == REPORTED]
+    own = [
+        structs.replace(row, failed=None) for row in rows if row.failed is not None and row.failed.reason == REPORTED
+    ]
     said = [value for row in own if (value := value_in(row, metric)) is not None]
     if not said or len({unit for _, unit in said}) > 1:
         return None

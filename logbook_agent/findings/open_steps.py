@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from logbook_agent.findings.advice import accept
 from logbook_agent.findings.attempts import withheld
@@ -29,8 +30,7 @@ _GOING = ("running", "submitted", "unknown")
 _BY_THEMSELVES = ("budget", "date")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenStep:
+class OpenStep(Struct, frozen=True, kw_only=True):
     """What to do, as Markdown, and why; `settles` is the question that it answers. `entry` is the one that it comes
     from, `command` what to type as far as the records say it."""
 

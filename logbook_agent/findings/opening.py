@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.findings.advice import ab_like, accept, go_on, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text, withheld
@@ -32,8 +33,7 @@ SHOWN = 12
 SHOWN_FAILED = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InWords:
+class InWords(Struct, frozen=True, kw_only=True):
     """What a person wrote about the findings, as Markdown: a `conclusion` or `summary` of the thread, or the `decision`
     or `interpretation` of an `entry`. `before` names the comparisons that have newer runs."""
 
@@ -48,8 +48,7 @@ class InWords:
         return f"written before the result of {listed(self.before, 2)}" if self.before else "in its author's words"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(Struct, frozen=True, kw_only=True):
     """An entry with a negative result, or whose runs failed: that result as Markdown, or how it failed; `command` lets
     numbers count that are withheld."""
 
@@ -59,8 +58,7 @@ class Failed:
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(Struct, frozen=True, kw_only=True):
     """The first lines of a thread. `answers` hold a sentence for each comparison: the settled ones in the header's
     order of metrics, then the open ones, the nearest to an answer first, then those that failed.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, Self
+
+from msgspec import Struct
 
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.entry import Entry
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from logbook_agent.model.summary import Summary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypingPlace:
+class TypingPlace(Struct, frozen=True, kw_only=True):
     """The place where commands are typed: in its repository the commit `of` a branch, whether it `knows` the name of a
     code, the commit of a branch if another name has the same `code`, which code a side of a comparison has now if that
     is `another` one, and which of some commits are `gone`; and the path from there of a `folder` as records name it.

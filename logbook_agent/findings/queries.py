@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
+
+from msgspec import structs
 
 from logbook_agent.findings.attempts import chosen
 from logbook_agent.findings.case_repeats import level_changes, noise_of
@@ -216,7 +217,7 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
     entries = {case.entry for case in rows}
     answers = [a for a in found.comparisons.answers if a.entry in entries and spec.pivot in (None, a.question.axis)]
     made = tabulate(rows, _with_base(spec, answers, header, rows), declared=header.metrics)
-    return rows, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
+    return rows, structs.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
 
 
 def _with_base(spec: TableSpec, answers: Sequence[Answer], header: Header, found: Sequence[Case]) -> TableSpec:
@@ -230,7 +231,7 @@ def _with_base(spec: TableSpec, answers: Sequence[Answer], header: Header, found
     stated += [axis.values[0] for axis in header.matrix if axis.axis == pivot and axis.values]
     frame = frame_of(matching(found, spec.where))
     base = next((show(value) for value in stated if value is not None and frame.having({pivot: value})), None)
-    return dataclasses.replace(spec, base=base)
+    return structs.replace(spec, base=base)
 
 
 def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:

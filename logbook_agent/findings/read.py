@@ -6,10 +6,11 @@ after a change a logbook is read anew.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
+
+from msgspec import structs
 
 from logbook_agent.findings.advice import ab_more, addressed
 from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
@@ -79,7 +80,7 @@ class Findings:
         """The header with the state of its criteria. Without predicates, no record but the evidence of judgements is
         read."""
         header = self.records.header
-        criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
+        criteria = tuple(structs.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
             from logbook_agent.findings.criteria.evaluate import checked  # for those who have some
             from logbook_agent.findings.criteria.evidence import facts_of
@@ -87,14 +88,14 @@ class Findings:
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
             facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now(), self.here)
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
-        return dataclasses.replace(header, stop_criteria=criteria)
+        return structs.replace(header, stop_criteria=criteria)
 
     def _addressed_criterion(self, criterion: Criterion) -> Criterion:
         computed = criterion.computed
         if computed is None:
             return criterion
         command = self.typed(computed.command)
-        return dataclasses.replace(criterion, computed=dataclasses.replace(computed, command=command))
+        return structs.replace(criterion, computed=structs.replace(computed, command=command))
 
     @property
     def budget(self) -> str:
@@ -229,7 +230,7 @@ class Findings:
         left = most - spent(self.contents.records, self._now())[0]
         if not 0 < left < one.pairs * len(answer.question.values):
             return one
-        return dataclasses.replace(one, why=f"{one.why}; the budget leaves {counted(left, 'run')}")
+        return structs.replace(one, why=f"{one.why}; the budget leaves {counted(left, 'run')}")
 
     def _opening(self) -> Opening:
         """What comparisons say, with what was asked, what failed, and what comes next."""
@@ -261,7 +262,7 @@ class Findings:
             command = "" if is_help and any(map(has_command, unmet(thread.header))) else command
             best = best_of(thread, self.answers)
         reported = [reported_text(one) for one in best_reported(thread)[:1]]
-        return dataclasses.replace(
+        return structs.replace(
             found,
             not_settled=not_settled,
             command=self.typed(command),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.cases import Case, cases, counting
@@ -20,8 +21,7 @@ from logbook_agent.model.run import Failure, Row, Run, Scalar
 from logbook_agent.text.phrases import listed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class Contrast(Struct, frozen=True, kw_only=True):
     """Measured rows that no design drew, to be shown beside each other without an answer.
 
     `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
@@ -57,7 +57,7 @@ def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:
             cause="give two references, one with --baseline, or any number with --axis",
             hint="logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME",
         )
-    return replace(asked, references=tuple(resolved(records, reference) for reference in asked.references))
+    return structs.replace(asked, references=tuple(resolved(records, reference) for reference in asked.references))
 
 
 def resolved(records: Records, reference: str) -> str:
@@ -96,10 +96,10 @@ def _with_commands(record: Record) -> Record:
     commands can be set side by side."""
     empty = Row(failed=Failure(reason=REPORTED, message="its source states no number in a table"))
     runs = (
-        replace(s, run=replace(s.run, rows=(empty,))) if s.run.is_reported and not s.run.rows else s
+        structs.replace(s, run=structs.replace(s.run, rows=(empty,))) if s.run.is_reported and not s.run.rows else s
         for s in record.runs
     )
-    return replace(record, runs=tuple(runs))
+    return structs.replace(record, runs=tuple(runs))
 
 
 def names_run(reference: str, run: Run | Case) -> bool:
@@ -138,7 +138,7 @@ def beside_baseline(records: Records, asked: Contrast) -> tuple[Contrast, list[l
             hint="logbook baseline --entry ID --reason '...' names one; or name both sides: logbook compare A B",
         )
     entry = records.resolve(header.baseline.entry)
-    asked = replace(asked, references=(entry, *asked.references))
+    asked = structs.replace(asked, references=(entry, *asked.references))
     base, *others = rows_of(asked, {i: records.record(i) for i in asked.entries})
     places, runs = baseline_cases(header), header.baseline.runs
     own = [t for t in base if not runs or t.run in runs]

@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from logbook_agent.findings.best import BestCase, best_reported, bests
 from logbook_agent.findings.opening import Failed, best_text, reported_text
@@ -36,8 +37,7 @@ Size: TypeAlias = Callable[[StatusAnswer], int]
 _LISTS = ("answers", "decisions", "negative_results", "criteria", "running", "next_actions", "failed", "best")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnMachine:
+class OnMachine(Struct, frozen=True, kw_only=True):
     """What `status` says beside the records: where the `view` is, IDs that were `reserved` and never became an entry,
     `runs` that have not ended, entries whose `series` of runs is made now, the `claims` of plans in all worktrees
     of the clone, and the plans that another worktree has `executed`."""
@@ -54,8 +54,7 @@ class OnMachine:
         return "" if {one["id"] for one in (*self.claims, *self.executed)} & {*command.split()} else command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Section:
+class _Section(Struct, frozen=True, kw_only=True):
     """A part of the answer under its key: a list, lists by state, or one value. `more` lines are not shown."""
 
     key: str

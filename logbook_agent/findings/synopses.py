@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct, structs
 
 from logbook_agent.findings.advice import Continuation, ab_afresh, go_on, other_evaluator, replicate
 from logbook_agent.findings.comparison import words
@@ -20,8 +21,7 @@ from logbook_agent.model.record import GOING
 from logbook_agent.text.phrases import counted, listed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Synopsis:
+class Synopsis(Struct, frozen=True, kw_only=True):
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
     needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
     `pairs`. `is_hopeless`: no practical number of pairs would settle it. `is_failed`: a side failed in every pair, so
@@ -93,13 +93,12 @@ def of_comparisons(
     )
     in_order = {a.entry: a for a in (*shown, *failed)}.values()
     named = Counter(_code_names(a) for a in in_order)
-    told = [replace(a, is_namesake=bool(names := _code_names(a)) and named[names] > 1) for a in in_order]
+    told = [structs.replace(a, is_namesake=bool(names := _code_names(a)) and named[names] > 1) for a in in_order]
     made = [_synopsis(records, thread, a, asked) for a in told]
     return tuple(one for one in made if one.command or not one.is_failed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Asked(Struct, frozen=True, kw_only=True):
     """Beside what a comparison stands: the codes of all of them; by the entry of each the later one that asks it
     `again`; the entries that `failed`, and were not asked again; the time, and where commands are typed."""
 
@@ -115,7 +114,7 @@ def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str
     code."""
     found: dict[str, list[Answer]] = {}
     for a in answers:
-        stated, q = records.entry(a.entry).comparison, replace(a.question, minimum_effect=MINIMUM_EFFECT)
+        stated, q = records.entry(a.entry).comparison, structs.replace(a.question, minimum_effect=MINIMUM_EFFECT)
         if stated is not None and stated.run is not None:
             found.setdefault(repr((q, stated.run.argv, stated.run.env)), []).append(a)
     return {
@@ -196,7 +195,7 @@ def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]
     unless code is what it compares."""
     again = one.command if stated is not None and stated.question.axis != CODE_AXIS else ""
     why = f"this clone lacks {listed([commit[:9] for commit in sorted(gone)], 2)}, so no pair of that code can be made"
-    return replace(
+    return structs.replace(
         one,
         why="; ".join(filter(None, [one.why, why])) if one.command else one.why,
         command=again and ab_afresh(one.entry, one.pairs, new=False),

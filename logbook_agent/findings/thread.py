@@ -9,8 +9,9 @@ stays. Every other entry counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from logbook_agent.findings.carried_out import commands_in, is_carried_out, runs_of
 from logbook_agent.model.entry import (
@@ -30,8 +31,7 @@ from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.summary import SaidByEntry, Summary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """Whether an entry counts. The tuples are IDs of entries that are not withdrawn, in their order.
 
     `taken_up_by`: those that continue, complete, supersede or decide it.
@@ -138,8 +138,7 @@ def closes(action: Summary, decided: str) -> bool:
     return written is None or any(written < started < decided for _, started in action["finished"].values())
 
 
-@dataclass(frozen=True)
-class Thread:
+class Thread(Struct, frozen=True, dict=True):
     """The entries of a thread together, from their summaries."""
 
     header: Header

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.entry import CONFIDENCES, Confidence, Entry
@@ -11,8 +11,7 @@ from logbook_agent.text.phrases import bounded
 _SHOWN_REASONS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
+class Trust(Struct, frozen=True, kw_only=True):
     """The confidence in an entry: as `computed`, with its reasons, unless a person `stated` another."""
 
     computed: Confidence

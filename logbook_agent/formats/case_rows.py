@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Key, Scalar, finite, parse_scalar, row_key
@@ -27,8 +28,7 @@ class NotThisFormat(Exception):
     """The data is not what the format is; its text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occasion:
+class Occasion(Struct, frozen=True, kw_only=True):
     """The run in which a file was written: when its command began, in seconds since the epoch; the names of its host,
     its own first, and the commit of its code, as far as they are known; the data of a file beside it, where the format
     has one; and who is told of a problem, with its grade."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.worker.written import PLACE as PLACE
 from logbook_agent.text.phrases import nearest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
+class Format(Struct, frozen=True, kw_only=True):
     """A format: the module with `rows(data, occasion)`; the option by which its program writes the file; an example of
     FILE; the keys by which a file of it is recognised; a file that explains it, seen from its folder; and one
     whose keys are the tool's names of the machine.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
+
+from msgspec import Struct
 
 from logbook_agent.model.values import finite
 
@@ -49,8 +50,7 @@ _CLOCK = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A number in a `unit`, or the word for a `failure`, or other `text`; all None: nothing."""
 
     number: float | None = None

@@ -4,15 +4,15 @@ none."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quoted:
+class Quoted(Struct, frozen=True, kw_only=True):
     """A command that a source quotes, and the variables that it sets. As far as the source says, one that `is_planned`
     was not run."""
 
@@ -22,16 +22,14 @@ class Quoted:
     is_planned: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedTable:
+class ReportedTable(Struct, frozen=True, kw_only=True):
     """The rows of a table under its `label`."""
 
     rows: tuple[Row, ...]
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedEntry:
+class ReportedEntry(Struct, frozen=True, kw_only=True):
     """An entry as its source has it. `name` is what the source calls it, `number` the place that a table gives it,
     `heading` its first line, `opened` UTC, ISO 8601 (None: not stated). `kept`: whether the source keeps its code
     (None: it does not say); `commit` is a hash that the source states; `problems` are what is odd in it."""
@@ -54,8 +52,7 @@ class ReportedEntry:
         return [row for table in self.tables for row in table.rows]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSpan:
+class SourceSpan(Struct, frozen=True, kw_only=True):
     """Lines `first` to `last` of a source, counted from 1."""
 
     first: int
@@ -71,8 +68,7 @@ class SourceSpan:
         return "\n".join(lines[self.first - 1 : self.last])
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """What a reader must know of a source, such as a unit that changes, at a line."""
 
     line: int
@@ -82,8 +78,7 @@ class Named:
         return f"line {self.line}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """A source in parts, and what is `named` of it."""
 
     spans: tuple[SourceSpan, ...]

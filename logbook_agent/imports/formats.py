@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
+
+from msgspec import Struct, structs
 
 from logbook_agent.imports import delimited, jsonl, markdown
 from logbook_agent.imports.document import Document, Named, ReportedEntry, SourceSpan, joined, lines_of, partition
@@ -20,8 +21,7 @@ _OTHER_SIZE = 300
 _MOST_ENTRIES = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogFormat:
+class LogFormat(Struct, frozen=True, kw_only=True):
     """`parse` makes a document of lines; `fits` looks at those of a file whose name ends in none of the `endings`."""
 
     parse: Callable[[Sequence[str], Sequence[str], Mapping[str, Metric]], Document]
@@ -53,7 +53,7 @@ def document_of(form: str, text: str, columns: Sequence[str] = (), *, declared: 
         named.add(Named(spans[0].first, f"{len(spans):,} rows: {_MOST_ENTRIES:,} of them are one entry"))
         spans = tuple(joined(spans[at : at + _MOST_ENTRIES]) for at in range(0, len(spans), _MOST_ENTRIES))
     ordered = tuple(sorted(named, key=lambda one: (one.line, one.text)))
-    return replace(found, spans=partition(spans, len(lines)), named=ordered)
+    return structs.replace(found, spans=partition(spans, len(lines)), named=ordered)
 
 
 # -- what is odd ---------------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from logbook_agent.imports.document import Document, Named
 from logbook_agent.imports.tables import entries_of, metric_name, table_of_objects
@@ -33,7 +34,7 @@ def parse(lines: Sequence[str], _: Sequence[str], declared: Mapping[str, Metric]
         elif data.get("type") != "config":
             objects.append((number, {name if key == "metric" else key: v for key, v in _flat(data).items()}))
     table = table_of_objects(objects, {**declared, **stated})
-    others = [replace(m, primary=m.primary and not stated) for m in table.metrics if m.name not in stated]
+    others = [structs.replace(m, primary=m.primary and not stated) for m in table.metrics if m.name not in stated]
     return Document(
         spans=tuple(entries_of(table)),
         metrics=(*stated.values(), *others),

@@ -6,7 +6,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.imports.cells import moment_of, plain, verdict_of
 from logbook_agent.imports.document import Document, ReportedEntry, SourceSpan
@@ -61,7 +62,7 @@ def parse(lines: Sequence[str], _: Sequence[str], declared: Mapping[str, Metric]
         last = pieces[end].line - 1 if end < len(pieces) else len(lines)
         spans.append(SourceSpan(first=pieces[mark.at].line, last=last, entry=entry))
         for metric in more:
-            metrics.setdefault(metric.name, replace(metric, primary=not metrics))
+            metrics.setdefault(metric.name, structs.replace(metric, primary=not metrics))
     spans.sort(key=lambda span: span.first)
     names = [span.entry.name for span in spans if span.entry is not None]
     prefixes = Counter(m["prefix"] for name in names if (m := _PREFIX.fullmatch(name)))
@@ -108,7 +109,7 @@ def _entry_marks(marks: Sequence[Mark], pieces: Sequence[SourcePiece]) -> list[M
             above = mark if mark.at in lines else None
             day = mark.opened if above is not None else None
         elif mark.level == level and mark.at in lines:
-            found.append(replace(mark, opened=mark.opened or day))
+            found.append(structs.replace(mark, opened=mark.opened or day))
             above = None
     return [*found, *([above] if above is not None else [])]
 

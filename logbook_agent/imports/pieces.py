@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.imports.cells import split_time, without_pictures
 from logbook_agent.imports.tables import Cells
@@ -29,8 +30,7 @@ _OPENING, _CLOSING, _SEPARATORS = "([", ")]", " \t-–—:|·•,;/"
 _TITLE = 160
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcePiece:
+class SourcePiece(Struct, frozen=True, kw_only=True):
     """A line, a heading or a fenced block, that begins on a `line`. `level` and `title` are those of a heading, and
     `language` that of a block (None: it is none)."""
 
@@ -41,8 +41,7 @@ class SourcePiece:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """A heading, an item or bold words that may begin an entry: the place of its piece, its level and its `text`; what
     the text says, and the `title` that is left of it."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logbook_agent.imports.cells import NUMBER, plain
 from logbook_agent.imports.document import Quoted, ReportedTable
@@ -57,8 +58,7 @@ _PROGRAM = re.compile(
 )
 
 
-@dataclass(slots=True)
-class LabelledPart:
+class LabelledPart(Struct):
     """A labelled part of an entry."""
 
     label: str

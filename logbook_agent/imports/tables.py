@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from logbook_agent.imports.cells import Value, commit_of, moment_of, plain, value_of, verdict_of
 from logbook_agent.imports.document import ReportedEntry, ReportedTable, SourceSpan
@@ -51,8 +52,7 @@ _NO_COMMIT = frozenset({"head", "wip", "main", "master", "dirty", "uncommitted",
 _TITLE = 160
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
+class Cells(Struct, frozen=True, kw_only=True):
     """The cells of one row, on these lines."""
 
     first: int
@@ -60,8 +60,7 @@ class Cells:
     cells: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedColumn:
+class ReportedColumn(Struct, frozen=True, kw_only=True):
     """A column by its `name`; `role` is metric, config, word, device, or one of those that an entry has once."""
 
     heading: str
@@ -71,8 +70,7 @@ class ReportedColumn:
     direction: Direction | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTable:
+class SourceTable(Struct, frozen=True, kw_only=True):
     """Rows with a cell for each column."""
 
     columns: tuple[ReportedColumn, ...]
@@ -95,12 +93,12 @@ def metric_name(text: str) -> str:
 def table_of(headings: Sequence[str], rows: Iterable[Cells], declared: Mapping[str, Metric]) -> SourceTable:
     """The table of these headings and rows. `declared` metrics are metrics; so are numbers that are no whole ones, and
     those whose name says so. What a row has too much belongs to its last cell."""
-    fitted = tuple(replace(row, cells=_fitted(row.cells, len(headings))) for row in rows)
+    fitted = tuple(structs.replace(row, cells=_fitted(row.cells, len(headings))) for row in rows)
     columns: list[ReportedColumn] = []
     for at, heading in enumerate(headings):
         column = _column(heading, [row.cells[at] for row in fitted], declared)
         is_taken = column.role in _ONCE and any(c.role == column.role for c in columns)
-        columns.append(replace(column, role="word") if is_taken else column)
+        columns.append(structs.replace(column, role="word") if is_taken else column)
     return SourceTable(columns=tuple(columns), rows=fitted)
 
 
@@ -172,8 +170,8 @@ def _role(name: str, values: Sequence[Value], cells: Sequence[str], unit: str | 
 def cases_of(table: SourceTable) -> tuple[Row, ...]:
     """The rows of a table inside an entry, without those that sum up others; numbers and names tell the rows apart."""
     own = tuple(row for row in table.rows if not _STATISTIC.match(plain(row.cells[0])))
-    columns = (replace(c, role="config") if c.role in ("name", "title", "device") else c for c in table.columns)
-    rows = _rows(replace(table, columns=tuple(columns), rows=own))
+    columns = (structs.replace(c, role="config") if c.role in ("name", "title", "device") else c for c in table.columns)
+    rows = _rows(structs.replace(table, columns=tuple(columns), rows=own))
     return tuple(row for row in rows if row.metrics or row.failed is not None)
 
 
@@ -191,7 +189,9 @@ def _rows(table: SourceTable) -> list[Row]:
         for n, row in enumerate(found):
             if name in row.metrics and not row.metrics[name].samples[0] and (is_failure or row.failed):
                 rest = {other: m for other, m in row.metrics.items() if other != name}
-                found[n] = replace(row, metrics=rest, failed=row.failed or (zero if at == 0 or not rest else None))
+                found[n] = structs.replace(
+                    row, metrics=rest, failed=row.failed or (zero if at == 0 or not rest else None)
+                )
     return found
 
 
@@ -240,7 +240,7 @@ def entries_of(table: SourceTable) -> list[SourceSpan]:
         there = [*dict.fromkeys(plain(row.cells[at]) for row in table.rows if plain(row.cells[at]))]
         if column.role == "device" and len(there) > 1 and (first := spans[0].entry) is not None:
             several = f"the rows have several values of {column.name}: {', '.join(there[:4])}"
-            spans[0] = replace(spans[0], entry=replace(first, problems=(*first.problems, several)))
+            spans[0] = structs.replace(spans[0], entry=structs.replace(first, problems=(*first.problems, several)))
     return spans
 
 

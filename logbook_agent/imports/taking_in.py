@@ -9,8 +9,9 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent.entries.new_entry import checked_label
 from logbook_agent.entries.start import StartRequest, start
@@ -35,8 +36,7 @@ _TITLE = 120
 _MOST = 2**17
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """A source as it is kept: its name, its bytes, and its text. `is_changed`: secrets were taken out."""
 
     name: str
@@ -50,8 +50,7 @@ class Source:
         return hashlib.sha256(self.data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenEntry:
+class TakenEntry(Struct, frozen=True, kw_only=True):
     """A span as an entry: its `id` (None: it is not written yet), and the earlier entry that it `supersedes`."""
 
     span: SourceSpan
@@ -60,8 +59,7 @@ class TakenEntry:
     supersedes: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportResult:
+class ImportResult(Struct, frozen=True, kw_only=True):
     """What an import made, or would make, of a source: new entries, texts between them, and how many spans the logbook
     had. `note` is the entry that tells about the import, `place` the kept source. `book` is None where it would be
     started."""
@@ -111,7 +109,9 @@ def take_in(
         taken = {prefix_of(one) for one in workspace.books()}
         stated = HeaderParts(metrics=document.metrics)
         prefix = given.prefix or (None if document.prefix in taken else document.prefix)
-        book = start(workspace, replace(given, prefix=prefix, title=document.title, goal=document.goal, stated=stated))
+        book = start(
+            workspace, structs.replace(given, prefix=prefix, title=document.title, goal=document.goal, stated=stated)
+        )
     book.durable = False  # the source is still there: what a power cut takes is imported again
     with changing(workspace, book):
         return _written(workspace, book, found, lines, there)
@@ -154,10 +154,10 @@ def _written(
         named = [n.text for n in found.document.named if one.span.first <= n.line <= one.span.last]
         for run in _runs(book, entry_id, one.entry, found.source.name, named):
             book.write_run(run)
-        book.write_entry(replace(entry, supersedes=before))
-        entries.append(replace(one, id=entry_id, supersedes=before))
+        book.write_entry(structs.replace(entry, supersedes=before))
+        entries.append(structs.replace(one, id=entry_id, supersedes=before))
     note = book.write_entry(_note(workspace, book, found, kept, lines))
-    return replace(found, book=book, entries=tuple(entries), note=note.id, place=place)
+    return structs.replace(found, book=book, entries=tuple(entries), note=note.id, place=place)
 
 
 def _kept_name(book: Book, source: Source) -> str:

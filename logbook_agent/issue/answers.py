@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from shlex import quote
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from github.GithubObject import GithubObject
 from github.Issue import Issue as GithubIssue
 from github.IssueComment import IssueComment
 from github.PaginatedList import PaginatedList
+from msgspec import Struct
 from requests.exceptions import ConnectTimeout, ProxyError, SSLError, Timeout
 from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 
@@ -113,8 +113,7 @@ def one_line(text: str) -> str:
 # -- errors ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """One request as errors speak of it. `about`: its object, such as "issue ada/moe#5"; `doing`: what is done with
     it, "comment on ..."; `again`: the command that hints tell the user to type once the trouble is over."""
 

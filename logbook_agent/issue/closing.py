@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias
+
+from msgspec import Struct, structs
 
 from logbook_agent.cli.options import Common, flag, option, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
@@ -32,8 +32,7 @@ class NotMet(LogbookError):
     code = "criteria"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloseRequest:
+class CloseRequest(Struct, frozen=True, kw_only=True):
     """The options of `close`. Without a conclusion what was said before stands, and so do the limitations and next
     steps that are not given."""
 
@@ -118,15 +117,15 @@ def _items(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _changed(header: Header, closing: Closing | None) -> Header:
     before = header.closing
-    if before is not None and closing is not None and dataclasses.replace(closing, at=before.at) == before:
+    if before is not None and closing is not None and structs.replace(closing, at=before.at) == before:
         return header
-    return dataclasses.replace(header, closing=closing)
+    return structs.replace(header, closing=closing)
 
 
 def _left(found: Findings, book: Book) -> Left:
     """The loose ends of a thread."""
     # Of a thread that is closed nothing is left to do; it may be closed once more.
-    thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
+    thread = structs.replace(found.thread, header=structs.replace(found.header, closing=None))
     # Between two of its runs, a series is held by its process alone.
     at_work = {*open_series(book), *(claim.entry for claim in book.claims.held())}
     going = {e["id"] for e in thread.open if e["state"] in GOING} | at_work

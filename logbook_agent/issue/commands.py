@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator
 from shlex import join
 from typing import Annotated
+
+from msgspec import structs
 
 from logbook_agent.cli.options import Common, Text, argument, duration, flag, option, repeated
 from logbook_agent.cli.output import say
@@ -186,4 +187,4 @@ def _related(header: Header, new: Link) -> Header:
             hint="logbook link URL --as 'Related issue', with the address of another one",
         )
     links = tuple(new if x.url == new.url else x for x in header.links)
-    return dataclasses.replace(header, links=links if new in links else (*links, new))
+    return structs.replace(header, links=links if new in links else (*links, new))

@@ -8,8 +8,9 @@ than its room, it is cut. The same logbook and links give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
+
+from msgspec import Struct, structs
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
@@ -48,7 +49,7 @@ def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: Reposi
     recorded, header = book.header, found.header
     if header.closing is not None:
         said = with_numbers(found, header.closing.conclusion, plain=True)
-        header = replace(header, closing=replace(header.closing, conclusion=said))
+        header = structs.replace(header, closing=structs.replace(header.closing, conclusion=said))
     values = IssueValues(
         found=found, header=header, links=links_of(workspace, book, issue), plots=named_plots(book, found, None)
     )
@@ -111,8 +112,7 @@ def _files_of(record: Record) -> Sequence[LeftFile]:
     return found
 
 
-@dataclass(kw_only=True)
-class BookTexts:
+class BookTexts(Struct, kw_only=True, dict=True):
     """The texts of the issue by the project's templates, from the records, without secrets; `wanted` is what a plan is
     made from. `room` is always in bytes of UTF-8; markers are no part of a text.
 
@@ -168,8 +168,8 @@ class BookTexts:
         """The record of an entry, with the numbers that its prose cites."""
         found = self.values.found
         record = found.records.record(entry_id)
-        fields = (replace(f, text=with_numbers(found, f.text, plain=True)) for f in record.entry.fields)
-        return replace(record, entry=replace(record.entry, fields=tuple(fields)))
+        fields = (structs.replace(f, text=with_numbers(found, f.text, plain=True)) for f in record.entry.fields)
+        return structs.replace(record, entry=structs.replace(record.entry, fields=tuple(fields)))
 
     def snapshot_of(self, name: str, room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results."""

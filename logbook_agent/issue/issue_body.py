@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Literal, Protocol
+
+from msgspec import Struct, to_builtins
 
 from logbook_agent.findings.best import SHOWN, bests
 from logbook_agent.findings.comparison import words
@@ -24,8 +25,7 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import assignments, bounded, counted, minute
 
 
-@dataclass(frozen=True, kw_only=True)
-class IssueValues:
+class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
     """A logbook as an issue shows it. `header`: with the numbers that its conclusion cites; `plots` are those that it
     names."""
 
@@ -88,7 +88,7 @@ class IssueValues:
     @property
     def closing(self) -> dict[str, object] | None:
         closing = self.header.closing
-        return inert.header(asdict(closing)) | {"at": self.date(closing.at)} if closing is not None else None
+        return inert.header(to_builtins(closing)) | {"at": self.date(closing.at)} if closing is not None else None
 
     @property
     def snapshots(self) -> list[dict[str, object]]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logbook_agent.model.errors import MarkersDamaged
 from logbook_agent.model.header import Header
@@ -27,8 +28,7 @@ _MARKER = re.compile(r"<!-- logbook:([a-z]+) (\d{1,6})((?: [a-z]+=[A-Za-z0-9._:,
 _VALUE = re.compile(r"[A-Za-z0-9._:,/+-]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marked:
+class Marked(Struct, frozen=True, kw_only=True):
     """A text with its marker, as read. `intact`: the text is as it was written."""
 
     kind: str
@@ -111,8 +111,7 @@ LIMIT_BYTES = 65_536
 _END = "<!-- logbook:end 1 book={} -->"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueBlock:
+class IssueBlock(Struct, frozen=True, kw_only=True):
     """The block of a body: where it lies (offsets, markers included), its text, and whether that is as written."""
 
     start: int

@@ -8,9 +8,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.destination import connect, default_repository, issue_of
@@ -86,7 +87,7 @@ def first_plan(workspace: Workspace, book: Book, request: SyncRequest) -> tuple[
     named = f" with labels {', '.join(names)}" if names else ""
     block, *comments = make_plan(texts.wanted, texts, Issue(number=0, url="", title="", body="", author=""), ()).writes
     what = f"open an issue in {where}{named}: {texts.title()}"
-    create = replace(block, kind="create", what=what, text=marking.wrapped(texts.wanted.book, block.text))
+    create = structs.replace(block, kind="create", what=what, text=marking.wrapped(texts.wanted.book, block.text))
     return texts, SyncPlan(writes=(create, *comments))
 
 
@@ -101,7 +102,7 @@ def opened(workspace: Workspace, book: Book, request: SyncRequest, pace: Pace, d
             hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
     remote = connect(workspace, repository, pace)
-    texts, plan = first_plan(workspace, book, replace(request, entries=()))
+    texts, plan = first_plan(workspace, book, structs.replace(request, entries=()))
     create, labels = plan.writes[0], _labels(workspace, request.labels)
     pace.say(create.what)
     # A day before, since this machine's clock may be ahead of the host's.
@@ -131,7 +132,7 @@ def adopted(header: Header, url: str) -> Header:
     issue = before if before is not None and before.url == url else ExperimentIssue(url=url)
     # The header's own line for it takes the place of one that was written as a link.
     links = tuple(x for x in header.links if x.url.rstrip("/") != url or x.label.casefold() != "experiment issue")
-    return replace(header, links=links, issue=issue)
+    return structs.replace(header, links=links, issue=issue)
 
 
 def write_offline(workspace: Workspace, folder: str, request: SyncRequest) -> tuple[Book, list[Path]]:

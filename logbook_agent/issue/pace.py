@@ -14,9 +14,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
 from logbook_agent.text.phrases import duration
@@ -45,8 +46,7 @@ class Stale(Exception):
         self.error = error
 
 
-@dataclass(kw_only=True)
-class Pace:
+class Pace(Struct, kw_only=True):
     """The waits of one command. `say` takes one line; `again` is what the user types to continue later; `max_wait_s`
     bounds `waited_s`, the sum of all waits but those between two writes. `clock` counts seconds and never goes back."""
 

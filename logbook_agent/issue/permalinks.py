@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from logbook_agent.issue.values import Links
 from logbook_agent.model.entry import bare_id
@@ -24,12 +25,14 @@ _REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")
 _RECORD = re.compile(r"entries/([^/]+)\.yaml|runs/([^/]+)/[^/]+/run\.json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitRemote:
+class GitRemote(Struct, frozen=True, kw_only=True):
     """`url` may hold credentials."""
 
     name: str
-    url: str = field(repr=False)
+    url: str
+
+    def __repr__(self) -> str:
+        return f"GitRemote(name={self.name!r})"
 
 
 def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -> GitRemote | None:

@@ -7,8 +7,9 @@ another machine or in a fresh clone goes on from what is there, and is empty whe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.documents import BookTexts
@@ -41,8 +42,7 @@ def make_plan(wanted: Wanted, texts: BookTexts, issue: Issue, comments: Sequence
     return SyncPlan(writes=(*plan.writes, *plan.deletions), warnings=tuple(plan.warnings))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ours:
+class _Ours(Struct, frozen=True):
     """A comment of ours, with its marker and the names of the entries that it tells of."""
 
     comment: Comment
@@ -67,8 +67,7 @@ def _ours(wanted: Wanted, comments: Sequence[Comment]) -> list[_Ours]:
     return found
 
 
-@dataclass
-class _Planning:
+class _Planning(Struct):
     """The writes of a plan as they are found."""
 
     wanted: Wanted
@@ -202,7 +201,7 @@ class _Planning:
         write = Write(kind="post", what=f"comment: {kind} {span}".rstrip(), text=text, document=kind, about=about)
         if there is not None:
             number, what = there.comment.id, f"edit comment {there.comment.id}: {span or kind}"
-            write = replace(write, kind="edit", what=what, old=there.comment.body, comment=number)
+            write = structs.replace(write, kind="edit", what=what, old=there.comment.body, comment=number)
         self.writes.append(write)
 
     def _delete(self, one: _Ours, older: _Ours) -> None:

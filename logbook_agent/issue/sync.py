@@ -18,9 +18,10 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.destination import connect, issue_of
@@ -51,8 +52,7 @@ if TYPE_CHECKING:
 _MOST_PLANS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncResult:
+class SyncResult(Struct, frozen=True, kw_only=True):
     """`writes`: those that were made; in a dry run those that would be. `waiting`: entries that are not finished."""
 
     book: Book
@@ -149,8 +149,7 @@ def _only_one(book: Book, pace: Pace) -> Iterator[None]:
         yield
 
 
-@dataclass(kw_only=True)
-class Sync:
+class Sync(Struct, kw_only=True):
     """One sync of one issue. `done` are the writes that were made; `warnings` what the plans left alone."""
 
     remote: GitHub
@@ -196,7 +195,7 @@ class Sync:
         issue, comments = self._read()
         if not self.wanted.login and any(marking.is_marked(c.body) and not c.counts("") for c in comments):
             # They count if they are by our own account, which has no place in the repository.
-            self.wanted = replace(self.wanted, login=self.remote.login())
+            self.wanted = structs.replace(self.wanted, login=self.remote.login())
         plan = make_plan(self.wanted, self.texts, issue, comments)
         if plan.writes and issue.locked:
             raise IssueLocked(
@@ -221,7 +220,7 @@ class Sync:
         try:
             if write.kind == "block":
                 remote.edit_body(self.number, partial(self._spliced, text=write.text))
-                self.wanted = replace(self.wanted, new_block=False)
+                self.wanted = structs.replace(self.wanted, new_block=False)
             elif write.kind == "post":
                 posted = remote.post_comment(self.number, write.text)
                 self._known[posted.id] = posted

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct, structs
 
 from logbook_agent.cli.options import Common, argument, option, repeated
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|[./]$))[A-Za-z0-9][A-Za-z0-9._/+-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotRequest:
+class SnapshotRequest(Struct, frozen=True, kw_only=True):
     """`entries`: those the snapshot is for; all experiments when none is named."""
 
     name: str
@@ -76,7 +75,7 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, pace: Pace) -> tupl
 
     def changed(header: Header) -> Header:
         known = _recorded(header, made) is not None
-        return header if known else dataclasses.replace(header, snapshots=(*header.snapshots, made))
+        return header if known else structs.replace(header, snapshots=(*header.snapshots, made))
 
     with changing(workspace, book):
         book.change_header(changed)

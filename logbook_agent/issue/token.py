@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import NoToken, UsageError
 from logbook_agent.running.programs import find_program, output_of
@@ -26,12 +27,14 @@ _GH_TIMEOUT_S = 5.0
 _USABLE = re.compile(r"[\x21-\x7e]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True):
     """`source`: the variable or the program it came from."""
 
-    value: str = field(repr=False)
+    value: str
     source: str
+
+    def __repr__(self) -> str:
+        return f"Token(source={self.source!r})"
 
 
 def token_for(host: str, environ: Mapping[str, str]) -> Token:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
@@ -41,8 +42,10 @@ def entry_values(
 
     continues, completes, supersedes = map(linked, (entry.continues, entry.completes, entry.supersedes))
     shown = sections(
-        replace(record, entry=replace(entry, continues=continues, completes=completes, supersedes=supersedes)),
-        replace(said_of(record, values.header.metrics, render), command=_commands(record, cap)),
+        structs.replace(
+            record, entry=structs.replace(entry, continues=continues, completes=completes, supersedes=supersedes)
+        ),
+        structs.replace(said_of(record, values.header.metrics, render), command=_commands(record, cap)),
         later={key: [*map(values.id_link, ids)] for key, ids in found.thread.standing[entry.id].later.items()},
         answer=answer,
         plots=pictures(values.links, plots),

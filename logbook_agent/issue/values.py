@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 # Who writes in a repository, as GitHub says of the author of a comment.
 _WRITERS = ("OWNER", "MEMBER", "COLLABORATOR")
@@ -13,8 +14,7 @@ _WRITERS = ("OWNER", "MEMBER", "COLLABORATOR")
 IssueState = Literal["open", "closed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class Issue(Struct, frozen=True, kw_only=True):
     """`author` and the authors of comments are login names; `body` is what the server holds, to the byte."""
 
     number: int
@@ -26,8 +26,7 @@ class Issue:
     locked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comment:
+class Comment(Struct, frozen=True, kw_only=True):
     """IDs ascend with the time a comment was made. `association` of its author with the repository, as GitHub says."""
 
     id: int
@@ -41,8 +40,7 @@ class Comment:
         return self.association in _WRITERS or self.author == login
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncedEntry:
+class SyncedEntry(Struct, frozen=True, kw_only=True):
     """One entry as it stands now. `name`: its whole name, which markers have; `stage`: an open entry waits, a void one
     is told only if it was before. `shown`: 1 if it can be read at a pushed commit, 2 if all its pictures can, too."""
 
@@ -53,8 +51,7 @@ class SyncedEntry:
     shown: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What the issue should show. `book` is the logbook's key in markers. `login`: the account of the token, once the
     host was asked. `chosen`: only these entries are posted, whatever their stage. `snapshots`: name and commit of
     each. `final`: digest of how the thread ended, `final_of` of what it ended with. `unreadable`: entries whose
@@ -71,8 +68,7 @@ class Wanted:
     unreadable: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncRequest:
+class SyncRequest(Struct, frozen=True, kw_only=True):
     """The options of `sync`. `entries`: only these are posted, whatever their stage. `digest`: of the plan that a dry
     run showed; no other is carried out."""
 
@@ -85,8 +81,7 @@ class SyncRequest:
     digest: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class Write(Struct, frozen=True, kw_only=True):
     """One write. `what` says which, for people; `document` is the kind of a comment and `about` names what it tells of;
     `old` is the text that `text` replaces, `comment` the number of the comment that is edited or deleted."""
 
@@ -113,16 +108,14 @@ class Write:
         return values | ({"bytes": len(self.text.encode())} if self.text else {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncPlan:
+class SyncPlan(Struct, frozen=True, kw_only=True):
     """The writes in order; `warnings` name what was found and left alone."""
 
     writes: tuple[Write, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
+class Links(Struct, frozen=True, kw_only=True):
     """Where the files of a logbook can be read by others, at a pushed commit; None where what stands here now has not
     been pushed.
 

@@ -8,14 +8,14 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s:]+/\d+/\w+")
 """The place of a working tree that was made for a while."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UntrackedFile:
+class UntrackedFile(Struct, frozen=True, kw_only=True):
     """A file of code that git does not track, or that the command names; `kept` is its copy in the logbook."""
 
     path: str
@@ -24,8 +24,7 @@ class UntrackedFile:
     kept: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
+class Code(Struct, frozen=True, kw_only=True):
     """Which code ran. `identity`: the digest of the files that git tracks, as they were in the working tree, of
     untracked files of code, and of those that the command names, all without the logbook root, documents and outputs;
     `sources`: of the files of code among them. `synced`: the digest of the files that were brought to another
@@ -62,8 +61,7 @@ class Code:
 _SETTINGS = (".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeRules:
+class CodeRules(Struct, frozen=True, kw_only=True):
     """Which files are code. Those that a command names always are, unless they are outputs.
 
     documents: patterns of files and folders at the top of the repository that are no code
@@ -87,7 +85,7 @@ class CodeRules:
     def reading(self, read: str | None) -> CodeRules:
         """The rules for a command that writes the file which `--read FORMAT:FILE` names."""
         file = (read or "").partition(":")[2]
-        return replace(self, outputs=(*self.outputs, file)) if file else self
+        return structs.replace(self, outputs=(*self.outputs, file)) if file else self
 
     def is_output(self, path: str) -> bool:
         """Whether a pattern matches the path, or its end after a slash."""

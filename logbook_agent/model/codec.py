@@ -1,6 +1,6 @@
 """Values to and from plain data (dict, list, str, number), strictly and with the place of any error.
 
-The frozen dataclasses of this package are the schema: `decode(Run, data)` refuses an unknown key, a
+The frozen structs of this package are the schema: `decode(Run, data)` refuses an unknown key, a
 missing one and a wrong type, and says where. A class with a field `extra` keeps unknown keys there, so
 that a file people edit loses nothing. A class with a method `natural` takes what people write in place of
 its fields: it gives those fields, or the value.
@@ -8,7 +8,6 @@ its fields: it gives those fields, or the value.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import re
@@ -18,6 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
+from msgspec import NODEFAULT, Struct, structs
+
 from logbook_agent.model.run_numbers import TwinRun, typed_run
 from logbook_agent.model.values import Spelt, as_written
 
@@ -25,7 +26,6 @@ T = TypeVar("T")
 # Takes a value, gives the decoded value or raises CodecError.
 Converter = Callable[[Any], Any]
 
-_MISSING = dataclasses.MISSING
 # Where float() fails, nearly.
 _BEYOND_FLOAT = 10**308
 _NUMBERS, _SEQUENCES = (int, float), (tuple, list)
@@ -59,7 +59,7 @@ class CodecError(ValueError):
 
 
 def encode(value: object) -> Any:
-    """Plain data of a dataclass value: fields that hold their default are left out, order is kept, and every text is
+    """Plain data of a value: fields that hold their default are left out, order is kept, and every text is
     one that UTF-8 has."""
     if isinstance(value, str):
         return value if value.isascii() else utf8(value)
@@ -67,17 +67,16 @@ def encode(value: object) -> Any:
         return str(value) if type(value) is TwinRun else value
     if isinstance(value, _SEQUENCES):
         return [encode(v) for v in value]
-    # To ask whether something is a mapping takes longer than all the rest.
-    if isinstance(value, dict) or not hasattr(type(value), "__dataclass_fields__"):
+    if not isinstance(value, Struct):
         return {utf8(k): encode(v) for k, v in cast("Mapping[str, object]", value).items()}
     plain: dict[str, Any] = {}
-    for name, default in _defaults(cast(Any, type(value))):
+    for name, default in _defaults(type(value)):
         item = getattr(value, name)
         if item is default:  # as most are
             continue
         if name == "extra":
             plain.update(encode(item))
-        elif default is _MISSING or not (type(item) is type(default) and item == default):
+        elif default is NODEFAULT or not (type(item) is type(default) and item == default):
             plain[name] = encode(item)
     return plain
 
@@ -97,7 +96,7 @@ def decode(cls: type[T], data: object, path: str = "") -> T:
     """A value of `cls` from plain data, in which parts may be values already. Raises CodecError naming the path and
     what was expected."""
     try:
-        return cast(T, _dataclass(cast(Any, cls))(data))
+        return cast(T, _struct(cast(Any, cls))(data))
     except CodecError as error:
         if path:
             raise error.under(f".{path}") from None
@@ -108,24 +107,24 @@ def decode(cls: type[T], data: object, path: str = "") -> T:
 def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
     """Every field with the value that need not be written; `format` is always written."""
     found = []
-    for f in dataclasses.fields(cls):
-        default = f.default if f.default_factory is _MISSING else f.default_factory()
-        found.append((f.name, _MISSING if f.name == "format" else default))
+    for f in structs.fields(cls):
+        default = f.default if f.default_factory is NODEFAULT else f.default_factory()
+        found.append((f.name, NODEFAULT if f.name == "format" else default))
     return tuple(found)
 
 
 @functools.cache
 def _fields(cls: Any) -> dict[str, Converter]:
     hints = typing.get_type_hints(cls)
-    return {f.name: converter(hints[f.name]) for f in dataclasses.fields(cls)}
+    return {f.name: converter(hints[f.name]) for f in structs.fields(cls)}
 
 
 @functools.cache
-def _dataclass(cls: Any) -> Converter:
+def _struct(cls: Any) -> Converter:
     """The converter of a class, made once: records are decoded by the ten thousand."""
     fields = {**_fields(cls)}
     extra = fields.pop("extra", None)
-    required = [f.name for f in dataclasses.fields(cls) if f.default is _MISSING and f.default_factory is _MISSING]
+    required = [f.name for f in structs.fields(cls) if f.default is NODEFAULT and f.default_factory is NODEFAULT]
     natural = getattr(cls, "natural", None)
 
     def convert(data: Any) -> Any:
@@ -180,9 +179,9 @@ def converter(hint: Any) -> Converter:
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         member = _literal(tuple(hint))
         return lambda value: hint(member(value))
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         # Made for the first value: most records hold few of the classes that they may hold.
-        return lambda value: _dataclass(cast(Any, hint))(value)
+        return lambda value: _struct(cast(Any, hint))(value)
     return _SCALARS.get(hint, _plain)
 
 

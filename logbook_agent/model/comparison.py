@@ -6,8 +6,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.values import Scalar
@@ -45,8 +46,7 @@ def code_typed(label: str) -> str:
     return code_hash(label) if "@" in label else code_name(label)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """What is asked: each of `sides` against `base`, two or more values of `axis`, in `metrics` (empty: those that the
     rows report). An effect below `minimum_effect`, a fraction, does not matter. Raises ValueError for a minimum effect
     outside of 0 to 1, and for a side that is given twice."""
@@ -73,8 +73,7 @@ class Question:
         return not self.metrics or metric in self.metrics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class Design(Struct, frozen=True, kw_only=True):
     """Who drew the order of the runs, and how many pairs may be made. `drawn`: the tool did, by `seed`. `fixed`: so
     many pairs are made, and judged once; else they are judged after each block. `copy`: the working copy that stated
     it; blocks that another one begins have a draw of their own, so that two may make blocks at the same time."""
@@ -92,8 +91,7 @@ class Design:
         return block_orders(f"{self.seed}{copy} {case} {block}", sides, max(place + 1, min(left, BLOCK_PAIRS)))[place]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluator:
+class Evaluator(Struct, frozen=True, kw_only=True):
     """A file or folder of the base's code, by its path from the top of the repository, that measured all sides of a
     comparison of code. `differed`: a side has another one, or none."""
 
@@ -102,8 +100,7 @@ class Evaluator:
     differed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
+class Invocation(Struct, frozen=True, kw_only=True):
     """How each run of a comparison is made. In `argv`, `{axis}` stands for the value of the side: one of `values`,
     where the question does not name the sides as they were typed. `cwd` is the folder, seen from the top of its
     repository where it lies in one. `discard` pairs warm up first; `frozen`: in a copy of the code. `setup` prepares
@@ -130,8 +127,7 @@ class Invocation:
     in_process: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """A question with its design, its command and its code, stated in the entry before the first run. `code` is that of
     each side where code is the axis, else that of all sides, named by the base; empty where nothing is known of it. Of
     two codes, `branches` held each when it was stated. A comparison without `run` belongs to a recipe, or to functions
@@ -145,8 +141,7 @@ class Comparison:
     branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """The part of a run in its entry's comparison: pair (from 1), side and case. One pair has a run of each side.
     `copy`: the working copy that began its block, if that is not the one that stated the comparison."""
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, get_args
+
+from msgspec import Struct, field
 
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.gates import parse_gate
@@ -97,16 +98,14 @@ def is_withdrawn(state: State | None) -> bool:
     return state in (VOID, ABANDONED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(Struct, frozen=True, kw_only=True):
     """One labelled piece of prose (Markdown). Labels are free and keep their order."""
 
     label: str
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCommand:
+class PlannedCommand(Struct, frozen=True, kw_only=True):
     """A command to be executed in the folder `cwd`, seen from the top of its repository where it lies in one; what was
     executed stands in the runs. `until`: it stays, and is ready once its output matches this regular expression."""
 
@@ -127,8 +126,7 @@ class PlannedCommand:
         return data
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeUse:
+class RecipeUse(Struct, frozen=True, kw_only=True):
     """The recipe whose plan an entry carries out, so that it can be taken up again.
 
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
@@ -152,8 +150,7 @@ def entry_of(reference: str) -> str:
     return reference.partition(":")[0].partition("/")[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acceptance:
+class Acceptance(Struct, frozen=True, kw_only=True):
     """Somebody's word that withheld numbers of these runs count, and why."""
 
     runs: tuple[int, ...]
@@ -161,8 +158,7 @@ class Acceptance:
     at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(Struct, frozen=True, kw_only=True):
     """The first and last of the `lines` of an imported source that an entry was made of, and the digest of their text.
     `source` is what the file is called in the folder `imports` of the logbook."""
 
@@ -171,8 +167,7 @@ class Imported:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """entries/NAME.yaml, which does not repeat `id` and `name`: the whole name, empty until the entry is written.
     `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person states another one.
 

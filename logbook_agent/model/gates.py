@@ -6,11 +6,11 @@ Gates are judged when rows are read, never stored with them: a changed header ju
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from logbook_agent.model.run import Failure, Measurement, Row, Run
 from logbook_agent.model.units import Direction, is_time, is_timed
@@ -39,8 +39,7 @@ _BEST_AT_0 = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """`ok == 1`, `max_error <= 1e-3`, or `same checksum`, whose two sides of a pair must agree. `since`: when it was
     added to a logbook (UTC); empty where it was there from the start."""
 
@@ -92,7 +91,7 @@ def parse_gate(text: str) -> Gate:
 def gates_of(*stated: Sequence[str], since: Mapping[str, str] | None = None) -> tuple[Gate, ...]:
     """The gates that several places state, each once, with the times `since` when some were added."""
     texts = dict.fromkeys(text for texts in stated for text in texts)
-    return tuple(dataclasses.replace(parse_gate(text), since=(since or {}).get(text, "")) for text in texts)
+    return tuple(structs.replace(parse_gate(text), since=(since or {}).get(text, "")) for text in texts)
 
 
 def values_of(row: Row, name: str) -> tuple[str, ...]:
@@ -125,14 +124,14 @@ def judged(runs: Sequence[Run], gates: Sequence[Gate], accepted: Collection[int]
         return row
 
     return tuple(
-        dataclasses.replace(run, rows=rows) if rows != run.rows else run
+        structs.replace(run, rows=rows) if rows != run.rows else run
         for run in runs
         for rows in [tuple(of_row(run, row) for row in run.rows)]
     )
 
 
 def _failed(row: Row, reason: str, message: str) -> Row:
-    return dataclasses.replace(row, failed=Failure(reason=reason, message=message))
+    return structs.replace(row, failed=Failure(reason=reason, message=message))
 
 
 def fails(run: Run) -> Failure | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.entry import parse_plot
@@ -28,8 +28,7 @@ def mean_of(reduction: str) -> int | None:
     return int(found[1]) if found is not None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True):
     """A declared metric; `direction` says which way is better (None: not stated). Where a run reports a curve of it,
     `over` is the key of its steps, and `reduce` which value of the curve is the measurement: last, best or mean=N."""
 
@@ -54,26 +53,23 @@ def metric_named(name: str, declared: Iterable[Metric]) -> Metric:
     """The declared metric of a name, with the usual direction and unit where it states none."""
     found = next((m for m in declared if m.name == name), None) or Metric(name=name)
     usual = known(name)
-    return dataclasses.replace(found, direction=found.direction or usual.direction, unit=found.unit or usual.unit)
+    return structs.replace(found, direction=found.direction or usual.direction, unit=found.unit or usual.unit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Struct, frozen=True, kw_only=True):
     label: str
     url: str
     extra: dict[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineNumbers:
+class BaselineNumbers(Struct, frozen=True, kw_only=True):
     """Numbers of one baseline case: its config and what was measured there."""
 
     config: dict[str, Scalar] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
+class Baseline(Struct, frozen=True, kw_only=True):
     """The fixed case that results are compared with. `runs` are those of `entry` that measured it, where they are
     known."""
 
@@ -88,8 +84,7 @@ class Baseline:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineMove:
+class BaselineMove(Struct, frozen=True, kw_only=True):
     """A move of the baseline, and why. `before` is what it was until then (None: there was none), and
     `last_entry` the last entry there was."""
 
@@ -99,8 +94,7 @@ class BaselineMove:
     last_entry: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CriterionJudgement:
+class CriterionJudgement(Struct, frozen=True, kw_only=True):
     """Somebody's word on a stop criterion, with the evidence: an entry's ID or an address."""
 
     met: bool
@@ -113,8 +107,7 @@ class CriterionJudgement:
 _SHOWN_EVIDENCE = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Computed:
+class Computed(Struct, frozen=True, kw_only=True):
     """The state of a predicate: met, unmet or not computable, with the reason; `evidence` names entries, `command` is
     what to type for what is lacking."""
 
@@ -137,8 +130,7 @@ class Computed:
         return f"{self.state}, {self.reason}" + (f": {self.command}" if self.command else "") + entries
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
+class Criterion(Struct, frozen=True, kw_only=True):
     """One stop criterion: prose, optionally a machine-checkable predicate (kept as written), and whether it
     was judged to be met.
 
@@ -172,8 +164,7 @@ class Criterion:
         return judged, self.doubt or "", f"computed: {self.computed.text}" if self.computed is not None else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixAxis:
+class MatrixAxis(Struct, frozen=True, kw_only=True):
     """One axis of the initial experiment matrix, with its planned values as written."""
 
     axis: str
@@ -181,22 +172,19 @@ class MatrixAxis:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandTemplate:
+class CommandTemplate(Struct, frozen=True, kw_only=True):
     label: str
     command: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentIssue:
+class ExperimentIssue(Struct, frozen=True, kw_only=True):
     """The issue that shows this logbook to others."""
 
     url: str
     extra: dict[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """A tag at a commit, with the last entry there was."""
 
     name: str
@@ -207,8 +195,7 @@ class Snapshot:
     entries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class Closing(Struct, frozen=True, kw_only=True):
     """How the thread ended."""
 
     at: str
@@ -217,8 +204,7 @@ class Closing:
     next_steps: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Struct, frozen=True, kw_only=True):
     """So many runs and hours of runs at most; None: any."""
 
     runs: int | None = None
@@ -242,8 +228,7 @@ class Budget:
 NO_BUDGET = Budget()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeaderParts:
+class HeaderParts(Struct, frozen=True, kw_only=True):
     """The parts of a header that a file or a recipe states for a new logbook."""
 
     topic: str | None = None
@@ -264,8 +249,7 @@ class HeaderParts:
     budget: Budget = NO_BUDGET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class Header(Struct, frozen=True, kw_only=True):
     """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
 
     `summary`: where the thread stands, in one's own words, for those who were not there, set at `summary_at` (UTC; None

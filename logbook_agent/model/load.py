@@ -8,7 +8,8 @@ so what others took while the run went on has the last word, where it is known (
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.model.run import Contention, Run
 
@@ -23,7 +24,7 @@ _SHOWN_RUNS = 3
 def contention_of(run: Run) -> Contention | None:
     """The contention of a run with the cores of its machine, which earlier records state elsewhere; None if unknown."""
     found = run.contention
-    return found if found is None or found.cores is not None else replace(found, cores=run.host.cores)
+    return found if found is None or found.cores is not None else structs.replace(found, cores=run.host.cores)
 
 
 def is_busy(found: Contention | None) -> bool | None:

@@ -7,9 +7,10 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
+
+from msgspec import Struct
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import HYPOTHESIS, NEXT_ACTION, Entry, PlannedCommand, State, bare_id
@@ -45,8 +46,7 @@ _SEVERITY: tuple[State, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunStatus:
+class RunStatus(Struct, frozen=True, kw_only=True):
     run: Run
     state: State
 
@@ -83,8 +83,7 @@ class UnfinishedRunData(TypedDict):
     said: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnfinishedRun:
+class UnfinishedRun(Struct, frozen=True, kw_only=True):
     """A run that has not ended in the record. `heartbeat` is the time of the last sign of life of its worker, `last`
     the last result line that it told of, and `said` what its engine said last, such as why it waits; None where there
     is none."""
@@ -112,8 +111,7 @@ class UnfinishedRun:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """An entry, its runs with their states, and the entry's own state. The runs are as they are judged: a row that
     does not count is a row that failed. `gates` and `free` are those of the logbook and its own."""
 
@@ -146,16 +144,14 @@ class Record:
         return self.entry.text(NEXT_ACTION) or self.entry.text("Next step")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class Contents(Struct, frozen=True, kw_only=True):
     """Everything in a logbook that can be read, and what could not be."""
 
     records: tuple[Record, ...]
     damaged: tuple[LogbookError, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summaries:
+class Summaries(Struct, frozen=True, kw_only=True):
     """A few facts of every entry that can be read, and what could not be."""
 
     entries: tuple[Summary, ...]

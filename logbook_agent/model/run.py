@@ -5,8 +5,9 @@ Unknown is None, never 0. Durations are seconds, sizes bytes, times UTC ISO 8601
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import Part
@@ -14,8 +15,7 @@ from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar as Scalar
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class Measurement(Struct, frozen=True, kw_only=True):
     """All samples of one metric, in the order they were taken; summaries are derived, never stored."""
 
     samples: tuple[float, ...]
@@ -28,8 +28,7 @@ class Measurement:
 Grade = Literal["failed", "withheld", "noted"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """What is wrong with a run or a row."""
 
     grade: Grade
@@ -54,8 +53,7 @@ def withheld(*texts: str) -> tuple[Problem, ...]:
     return tuple(Problem(grade="withheld", text=text) for text in texts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """Why a case of a run has no measurement."""
 
     reason: str
@@ -65,8 +63,7 @@ class Failure:
         return f"{self.reason}: {' '.join(self.message.split())[:200]}" if self.message else self.reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class Device(Struct, frozen=True, kw_only=True):
     """`count` devices of one kind that are visible, of which `used` took part (None: unknown)."""
 
     platform: str
@@ -75,8 +72,7 @@ class Device:
     used: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One measured case: config identifies it, metrics are its measurements.
 
     Observations are numbers that are neither declared metric nor config; labels are other words.
@@ -92,8 +88,7 @@ class Row:
     failed: Failure | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Curve(Struct, frozen=True, kw_only=True):
     """The points of one metric of one case over its steps (`over` names them), in numbers; the points themselves lie
     beside the record. `first_step` and `last_step` are those of its `count` points, `best` the best finite value with
     its step, and `value` the `reduction` of the curve, which is its measurement; None where that is not finite.
@@ -119,8 +114,7 @@ class Curve:
     replaced: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(Struct, frozen=True, kw_only=True):
     """A prefix that carries the command to another machine; config and devices are that machine's.
 
     `prefix` are the words before the command, `name` the launcher, `target` the machine it was told.
@@ -132,8 +126,7 @@ class Launch:
     command: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Env:
+class Env(Struct, frozen=True, kw_only=True):
     """`declared`: what this run set; `relevant`: what was set around it and matters to the result."""
 
     declared: dict[str, str] = field(default_factory=dict)
@@ -145,8 +138,7 @@ class Env:
         return dict(sorted((self.relevant | self.declared).items()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
+class InputFile(Struct, frozen=True, kw_only=True):
     """A file or folder that the user named as an input, as it was typed for the working folder; of a folder the digest
     and size are those of all files in it."""
 
@@ -155,8 +147,7 @@ class InputFile:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(Struct, frozen=True, kw_only=True):
     """A file that the command left, called `name` in its working folder. `kept` is its copy in the folder of the run,
     and digest and size are those of the copy; a larger file has none and stays at `place`, a host and a path there."""
 
@@ -168,8 +159,7 @@ class Artifact:
     place: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Struct, frozen=True, kw_only=True):
     name: str | None = None
     os: str | None = None
     cpu: str | None = None
@@ -177,8 +167,7 @@ class Host:
     memory_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contention:
+class Contention(Struct, frozen=True, kw_only=True):
     """Who else used the machine, as far as the system tells. All is of the whole machine, which has so many `cores`.
 
     When the run started: threads of others that wanted a processor, the load of the last minute, the processes that
@@ -199,8 +188,7 @@ class Contention:
     throttled: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exit:
+class Exit(Struct, frozen=True, kw_only=True):
     """How the run ended. Exactly one of `code` and `signal` is set; `timeout` when a limit ended it, and `stalled`
     when that was the one on the time without output. Of a run that an imported source tells about (`reported`) neither
     is known.
@@ -224,8 +212,7 @@ class Exit:
         return self.interrupted or self.lost or self.never_started
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class Output(Struct, frozen=True, kw_only=True):
     """What the command printed: sizes of the whole, digest of the log kept, bounded excerpts.
 
     `head` and `tail` are readable lines of both streams, `error_tail` of stderr alone.
@@ -255,8 +242,7 @@ _NOT_STARTED = (126, 127)
 LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """runs/NAME/run.json, written by the tool alone. `name` is the whole name of the entry and that of the run, which
     never changes; neither it nor `entry` and `run` stand in the file. `ended` None: still running, or cut off.
 

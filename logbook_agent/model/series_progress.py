@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectEstimate:
+class EffectEstimate(Struct, frozen=True, kw_only=True):
     """A change that is being measured: `change`, `low` and `high` are fractions, None where there is none yet. A change
     below `least` does not matter. `name` is what changes, `interval` the interval in words."""
 
@@ -19,8 +18,7 @@ class EffectEstimate:
     interval: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesProgress:
+class SeriesProgress(Struct, frozen=True, kw_only=True):
     """`made` of `total` pairs or runs (`what`); `is_at_most`: it may end earlier. `left_s` is how long the rest would
     take, None where that is unknown. `estimates` are of a comparison; `note` says what is being done, or the best so
     far."""

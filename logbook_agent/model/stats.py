@@ -7,7 +7,8 @@ import itertools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 def median(samples: Sequence[float]) -> float:
@@ -84,8 +85,7 @@ _LEAST = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelChange:
+class LevelChange(Struct, frozen=True, kw_only=True):
     """A step after the first `count` values: their median, and that of the others."""
 
     count: int

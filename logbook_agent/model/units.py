@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Direction = Literal["max", "min"]
 DIRECTIONS: tuple[Direction, ...] = ("max", "min")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quantity:
+class Quantity(Struct, frozen=True, kw_only=True):
     """How one metric is read: its unit, which way is better, and how many digits a table shows."""
 
     unit: str | None = None

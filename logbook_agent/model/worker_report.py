@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.run import (
@@ -24,8 +25,7 @@ Stage = Literal["sent", "running", "ended", "orphaned", "lost", "gone", "never-s
 OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Began:
+class Began(Struct, frozen=True, kw_only=True):
     """What the worker finds just before the command starts, at the time `started`: `env` are the variables around the
     command that matter."""
 
@@ -41,8 +41,7 @@ class Began:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenFacts:
+class WrittenFacts(Struct, frozen=True, kw_only=True):
     """The file that a benchmark tool writes, after its command: when that `began` (seconds since the epoch), how many
     such files were `found` and `written` by it, and of the last one the `name`, whether its time is older, and why it
     could not be copied."""
@@ -55,8 +54,7 @@ class WrittenFacts:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class End(Struct, frozen=True, kw_only=True):
     """How a command ended, what it printed and left as files. What it measured is read when the run is taken in, also
     from the `unlogged` lines, which the log could not hold (then it has whole lines up to `whole_bytes`), and from the
     file of a benchmark tool (`read`). At `breaks`, in bytes of the log, a line of one stream was broken off by the

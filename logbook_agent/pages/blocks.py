@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cached_property
 from typing import Any
+
+from msgspec import to_builtins
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.comparison.answer import Answer
@@ -109,7 +110,7 @@ class Blocks:
         values = {
             "decisions": [line(s, s["decision"]) for s in thread.decisions],
             "negative_results": [line(s, s["negative"]) for s in thread.negative],
-            "closing": {**asdict(closing), "at": minute(closing.at, self._header.zone)}
+            "closing": {**to_builtins(closing), "at": minute(closing.at, self._header.zone)}
             if closing is not None
             else None,
         }

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, structs
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.opening import Failed, InWords, Opening
@@ -44,10 +45,10 @@ def opening_with_numbers(found: Findings) -> Opening:
     """The first lines of the thread, with the numbers that people's words cite."""
 
     def texts(of: Sequence[T]) -> tuple[T, ...]:
-        return tuple(replace(one, text=with_numbers(found, one.text, plain=True)) for one in of)
+        return tuple(structs.replace(one, text=with_numbers(found, one.text, plain=True)) for one in of)
 
     first = found.opening
-    return replace(
+    return structs.replace(
         first,
         in_words=texts(first.in_words),
         negative=texts(first.negative),
@@ -72,8 +73,7 @@ class NamedFigure(Protocol):
     def digest(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedPlot:
+class NamedPlot(Struct, frozen=True, kw_only=True):
     """A plot that the view shows. `missing` says why there is no picture of its data; empty where there is one."""
 
     key: str

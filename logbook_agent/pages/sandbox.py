@@ -16,7 +16,6 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import jinja2
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
@@ -41,8 +41,7 @@ _WIDE = re.compile(r"[%:][^%{}\sA-Za-z]*\d{7}")
 _LONG_FILTERS = ("batch", "center", "format", "indent", "striptags", "urlize", "wordcount", "wordwrap")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TemplateLimits:
+class TemplateLimits(Struct, frozen=True, kw_only=True):
     """What one document may take, and in processor time all of one command: `spare_s` and `mean_s` for each."""
 
     cpu_s: float = 2.0

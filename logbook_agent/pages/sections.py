@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.comparison import answer_lines, synopsis
@@ -45,8 +46,7 @@ NO_LATER: Mapping[str, Sequence[str]] = {}
 _SUFFIX = re.compile(r"\s*\([^)]*\)\s*$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """One bullet of an entry. `computed` sections come from the runs and are never edited."""
 
     label: str

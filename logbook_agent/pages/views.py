@@ -20,10 +20,11 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
@@ -207,8 +208,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
 # -- the view as it stands -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewProblem:
+class ViewProblem(Struct, frozen=True, kw_only=True):
     """In what the view is not as it would be rendered: it is `missing`, was `changed` by something else than the tool,
     or some of its `blocks` are out of date."""
 

@@ -3,12 +3,12 @@ budget that must have room for it."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, structs
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.comparison import Part
@@ -45,8 +45,7 @@ class Display(Protocol):
         """A series of runs begins in this entry, which stands on disk by now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True, kw_only=True):
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
     `keep`: patterns of files to be kept, `inputs`: files whose digests are recorded. `always`: it is made even after a
     request to stop. `until`: as in the record (`Run.until`). `pin`: runs with the same one are a unit, made in turn on
@@ -146,10 +145,10 @@ def _hidden(argv: Sequence[str], *, shell: bool) -> Iterator[str]:
 def with_facts(run: Run, facts: Began) -> Run:
     """The record with what the worker found before the command started."""
     around = {name: value for name, value in facts.env.items() if name not in run.env.declared}
-    return dataclasses.replace(
+    return structs.replace(
         run,
         started=facts.started,
-        env=dataclasses.replace(run.env, relevant={**run.env.relevant, **around}),
+        env=structs.replace(run.env, relevant={**run.env.relevant, **around}),
         code=facts.code,
         inputs=facts.inputs,
         host=facts.host,
@@ -185,7 +184,7 @@ def check_budget(workspace: Workspace, book: Book, *, is_warm_up: bool = False) 
     if book.header.limits == NO_BUDGET:
         return None
     limits = book.reread_header().limits
-    budget = dataclasses.replace(limits, runs=None) if is_warm_up else limits
+    budget = structs.replace(limits, runs=None) if is_warm_up else limits
     taken = sum(len(book.run_numbers(entry)) for entry in book.entry_ids())
     if budget.hours is None and not budget.is_spent(taken, 0.0):
         return None  # and no record has to be read

@@ -10,10 +10,11 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
 
 from logbook_agent.features import needed_module
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
@@ -40,8 +41,7 @@ PROGRAM = "bench-core"
 BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "roofline")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A command ready to start. `argv` are its words as recorded, `executable` what argv[0] resolved to.
 
     `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the

@@ -14,8 +14,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 
@@ -37,8 +38,7 @@ class NoAnswer(ToolError):
     """No answer came, or an incomplete one: what was asked for may have been done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramAnswer:
+class ProgramAnswer(Struct, frozen=True, kw_only=True):
     """How a program ended: its exit code, and what it printed."""
 
     code: int

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct, structs
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.errors import StoreError
@@ -34,8 +34,7 @@ from logbook_agent.text.redaction.stream import StreamRedactor, redacted_pieces
 _RESULT_FILE_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResults:
+class RunResults(Struct, frozen=True, kw_only=True):
     """The rows and curves of a run, what it printed, whether it named files to keep, and what is wrong with them.
     `written`: when its log was last written; None where there is none."""
 
@@ -52,13 +51,13 @@ def read_run(workspace: Workspace, book: Book, run: Run, end: End | None = None)
     work = book.spool(run).files
     # A log that is beside the record already was read before, by a command that was cut off.
     log = work if work.has(LOG) else book.files.below(book.run_folder(run.entry, run.run))
-    header = dataclasses.replace(book.header, gates=(*book.header.gates, *book.entry(run.entry).gates))
+    header = structs.replace(book.header, gates=(*book.header.gates, *book.entry(run.entry).gates))
     return read_left(run, header, workspace.redactor, log, work, end)
 
 
 def ended(run: Run, end: End, found: RunResults) -> Run:
     """The record of a run with its end, and with what it measured."""
-    return dataclasses.replace(
+    return structs.replace(
         run,
         ended=end.ended,
         duration_s=end.duration_s,
@@ -77,7 +76,7 @@ def cut_off(run: Run, exit: Exit, why: str, found: RunResults) -> Run:
     """The record of a run whose end nobody saw, with what its log holds. `why` becomes a problem of the run."""
     about = why + (f", last written at {found.written}" if found.written is not None else ", which is missing")
     lost = ("files that the command named were not kept: the run was cut off",) if found.names_files else ()
-    return dataclasses.replace(
+    return structs.replace(
         run,
         exit=exit,
         output=found.output,

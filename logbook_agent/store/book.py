@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import json
 import os
@@ -13,6 +12,8 @@ from contextlib import AbstractContextManager
 from copy import copy as copy_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from msgspec import structs
 
 from logbook_agent.model.entry import RELATIONS, Entry, bare_id, id_number, parse_id, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
@@ -136,7 +137,7 @@ class Book(BookSpools):
         stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
         records.write_entry(self.files, self.entry_path(entry.id), stored, durable=self.durable)
         self.changed.add(entry.id)
-        return dataclasses.replace(entry, name=self.whole_name(entry.id))
+        return structs.replace(entry, name=self.whole_name(entry.id))
 
     def name_entry(self, entry_id: str) -> None:
         """Give a new entry its whole name, so that runs can be written before it."""
@@ -272,9 +273,9 @@ def _naming(entry: Entry, own: str, name: Callable[[str], str], run: Callable[[s
     named: dict[str, Any] = {key: name(other) for key in RELATIONS if (other := getattr(entry, key)) is not None}
     if entry.accepted:
         named["accepted"] = tuple(
-            dataclasses.replace(one, runs=tuple(run(own, n) for n in one.runs)) for one in entry.accepted
+            structs.replace(one, runs=tuple(run(own, n) for n in one.runs)) for one in entry.accepted
         )
-    return dataclasses.replace(entry, id=own, **named)
+    return structs.replace(entry, id=own, **named)
 
 
 def _with_baseline_runs(header: Header, run: Callable[[str, int], int]) -> Header:
@@ -283,4 +284,4 @@ def _with_baseline_runs(header: Header, run: Callable[[str, int], int]) -> Heade
     if base is None or base.entry is None or not base.runs:
         return header
     entry = base.entry
-    return dataclasses.replace(header, baseline=dataclasses.replace(base, runs=tuple(run(entry, n) for n in base.runs)))
+    return structs.replace(header, baseline=structs.replace(base, runs=tuple(run(entry, n) for n in base.runs)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.run_numbers import typed_run
@@ -124,7 +125,7 @@ class BookRuns:
         """The record of one run."""
         with self._without_secrets():
             found = records.read_run(self.files, self.run_folder(entry_id, number) / "run.json")
-        run = dataclasses.replace(found, entry=entry_id, run=number)
+        run = structs.replace(found, entry=entry_id, run=number)
         return clean_run(run, self.redactor) if self.is_outgoing else run
 
     def _whole_run(self, entry_id: str, number: int) -> int:

@@ -14,8 +14,9 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run_numbers import run_number
@@ -27,8 +28,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 RACY_NS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(Struct, frozen=True):
     """The cache of a logbook in this folder; None: there is no place for one."""
 
     folder: Path | None

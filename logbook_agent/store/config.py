@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.code import CodeRules
 from logbook_agent.model.codec import CodecError, decode
@@ -28,8 +29,7 @@ _NAMED_ENOUGH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2}", re.ASCII)
 REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitHubConfig:
+class GitHubConfig(Struct, frozen=True, kw_only=True):
     """Where the issue of a logbook is.
 
     repository: `OWNER/REPO` of the issue; default: where the git remote leads
@@ -52,8 +52,7 @@ class GitHubConfig:
         return Site() if self.host is None else parse_site(self.host)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """Settings of a project: `logbook.toml`, or `[tool.logbook]` in `pyproject.toml`. Paths are relative to the file.
 
     root: folder of logbooks, in this repository; default: the nearest `logbooks/`, else one at the top of the
@@ -151,7 +150,7 @@ def config_of(table: Any, file: Path) -> Config:
     try:
         if isinstance(table, dict) and "file" in table:
             raise CodecError("unknown key", ".file")
-        config = replace(decode(Config, table), file=file)
+        config = structs.replace(decode(Config, table), file=file)
         _check(config, file)
         return config
     except CodecError as error:
@@ -166,8 +165,9 @@ def _hint(error: CodecError, file: Path) -> str:
         return f"correct that value in {file}"
     if error.path[0] in (".launchers", ".executors"):
         return "move it to your own settings: ~/.config/logbook-agent/config.toml"
-    kind = {".github": GitHubConfig, ".code": CodeRules}.get(error.path[0], Config)
-    return f"the settings are: {', '.join(f.name for f in fields(kind) if f.name != 'file')}"
+    kinds: dict[str, type[Struct]] = {".github": GitHubConfig, ".code": CodeRules}
+    names = (f.name for f in structs.fields(kinds.get(error.path[0], Config)))
+    return f"the settings are: {', '.join(name for name in names if name != 'file')}"
 
 
 def _check(config: Config, file: Path) -> None:
@@ -265,8 +265,7 @@ def _check_rule(rule: Rule, where: str) -> None:
 # -- the user's own ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserConfig:
+class UserConfig(Struct, frozen=True, kw_only=True):
     """Settings of the user: `$XDG_CONFIG_HOME/logbook-agent/config.toml`, else `~/.config/logbook-agent/config.toml`.
 
     launchers: tables `[launchers.NAME]`, or texts, their templates
@@ -298,6 +297,6 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
         raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error
     except ValueError as error:
         is_unknown = isinstance(error, CodecError) and error.message == "unknown key"
-        names = ", ".join(f.name for f in fields(UserConfig))
+        names = ", ".join(f.name for f in structs.fields(UserConfig))
         hint = f"the settings are: {names}" if is_unknown else "correct that line"
         raise UsageError(f"your settings are not valid: {error}", cause=f"they are in {path}", hint=hint) from error

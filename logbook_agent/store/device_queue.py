@@ -19,9 +19,10 @@ import pwd
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
@@ -32,8 +33,7 @@ _RUN = re.compile(r"[A-Za-z0-9-]{1,100} run [0-9]{1,9}")
 _FOLDER = Path("/tmp/.logbook-agent-queue")  # noqa: S108 - shared on purpose
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
+class Ticket(Struct, frozen=True, kw_only=True):
     """A place in the queue: the run that has it, and the devices needed. `user`: whose run it is, where it is not this
     user's."""
 
@@ -51,8 +51,7 @@ class Ticket:
         return not {*self.devices}.isdisjoint(other.devices)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class Drawn(Struct, frozen=True, kw_only=True):
     """The `descriptor` that holds a ticket of this process, and the tickets in front of it."""
 
     descriptor: int
@@ -65,8 +64,7 @@ def queue_folder(environ: Mapping[str, str]) -> Path:
     return named if named.is_absolute() else _FOLDER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
+class Queue(Struct, frozen=True, kw_only=True):
     """The tickets in a folder. Every method raises StoreError if the folder cannot be read or written."""
 
     files: Folder

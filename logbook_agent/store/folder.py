@@ -17,9 +17,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.store.names import PROSE_BYTES
@@ -43,8 +44,7 @@ _MAKING_PAUSES, _PAUSE_S = 100, 0.005
 _LOCK_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """The files below `path`. `bounds`: the folder above it which no absolute name may leave, and below which no link
     is followed; default: `path` itself.
 

@@ -7,8 +7,9 @@ import functools
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.folder import Folder
@@ -21,8 +22,7 @@ _HOMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserPlaces:
+class UserPlaces(Struct, frozen=True, kw_only=True):
     """This user's folders for one root: `cache` holds what can be made again, `state` what cannot. None: there is no
     place for it."""
 
@@ -88,8 +88,7 @@ def manual(page: str) -> str:
 # -- git repositories ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(Struct, frozen=True, kw_only=True):
     """`top`: the working tree; `git_dir`: this worktree's own; `common_dir`: what all worktrees share."""
 
     top: Path

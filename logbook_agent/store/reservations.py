@@ -14,8 +14,9 @@ import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import bare_id, format_id, id_number, sorted_ids
@@ -30,8 +31,7 @@ from logbook_agent.store.processes import this_host
 _FOLDER, _LOCK = "claims", ".lock"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservations:
+class Reservations(Struct, frozen=True, kw_only=True):
     """The folder where IDs of one `prefix` are reserved, for logbooks in `root`. `warning`: worktrees cannot share
     it."""
 
@@ -90,13 +90,13 @@ def reservations_of(root: Path, prefix: str) -> Reservations:
     try:
         shared.make()
         if os.access(shared.path, os.W_OK):
-            return replace(own, files=shared)
+            return structs.replace(own, files=shared)
     except StoreError as error:
         refused = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
         if refused not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
     warning = f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
-    return replace(own, warning=warning)
+    return structs.replace(own, warning=warning)
 
 
 def highest(names: Iterable[str], prefix: str) -> int:
@@ -113,8 +113,7 @@ def _one_name(path: str) -> str:
 # -- claims --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanClaim:
+class PlanClaim(Struct, frozen=True, kw_only=True):
     """Who makes the runs of an entry: a process of a host, `at` since when (UTC), and in which `root` of logbooks."""
 
     entry: str
@@ -138,8 +137,7 @@ class PlanClaim:
         return {"id": self.entry, "host": self.host, "pid": self.pid, "since": self.at, "root": self.root}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutedAt:
+class ExecutedAt(Struct, frozen=True, kw_only=True):
     """Where and when the runs of an entry were made."""
 
     root: str
@@ -151,16 +149,14 @@ class ExecutedAt:
         return f"in {self.root} at {self.at}, and is not merged here"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanState:
+class PlanState(Struct, frozen=True, kw_only=True):
     """The last claim of an entry (None: it has ended), and where it had how many runs, by their number as text."""
 
     claim: PlanClaim | None = None
     executed: dict[str, ExecutedAt] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
+class Claims(Struct, frozen=True, kw_only=True):
     """The claims of one prefix, in the folder of its reserved IDs. Every method raises StoreError."""
 
     place: Reservations
@@ -240,7 +236,9 @@ class Claims:
             raise StoreError(
                 f"{path} is not a claim", cause="another program wrote it, or a newer version", hint=f"remove {path}"
             ) from error
-        return replace(noted, executed={key: at for key, at in noted.executed.items() if Path(at.root).is_dir()})
+        return structs.replace(
+            noted, executed={key: at for key, at in noted.executed.items() if Path(at.root).is_dir()}
+        )
 
     def _write(self, entry_id: str, state: PlanState) -> None:
         if state == PlanState():

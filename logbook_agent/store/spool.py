@@ -28,9 +28,10 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
@@ -62,8 +63,7 @@ _HOLDER_BYTES = 1000
 _KEPT = CODE, ARTIFACTS, CURVES, CURVES_LARGE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Holder(Struct, frozen=True, kw_only=True):
     """The process that took a lock last, and its host. Of a run whose command was started also the process `group` of
     that, and the `mark` in the variables of its processes."""
 
@@ -73,8 +73,7 @@ class Holder:
     mark: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heartbeat:
+class Heartbeat(Struct, frozen=True, kw_only=True):
     """A sign of life of a worker: the time, the last result line of its command, and the bytes that it had printed."""
 
     format: int = 1
@@ -83,8 +82,7 @@ class Heartbeat:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesEnd:
+class SeriesEnd(Struct, frozen=True, kw_only=True):
     """The end of a detached series of runs: its exit status, the number of the first run that it could make, and of the
     last one there was when it ended; 0: unknown, or there was none."""
 
@@ -95,8 +93,7 @@ class SeriesEnd:
     last_run: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HiddenValue:
+class HiddenValue(Struct, frozen=True, kw_only=True):
     """A secret that was handed over: its length in characters, what it is `shown` as, and its digest, salted with the
     name of the spool. `is_word`: no blank is in it."""
 
@@ -106,8 +103,7 @@ class HiddenValue:
     digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class Sent(Struct, frozen=True, kw_only=True):
     """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it.
 
     Where no worker of ours runs: the `name` that the job was given (`is_typed`: by the user), `at` which time (seconds
@@ -123,8 +119,7 @@ class Sent:
     values: tuple[HiddenValue, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """The stage that a run on another machine was in when it last changed, and what its engine said of it then."""
 
     format: int = 1
@@ -137,8 +132,7 @@ _FILES: dict[type, str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spool:
+class Spool(Struct, frozen=True, kw_only=True):
     """One such folder. Whatever is written passes the redactor."""
 
     files: Folder

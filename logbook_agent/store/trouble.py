@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 Severity = Literal["error", "warning", "note"]
 # Does the mending and says what was done.
 Fix = Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """How bad, found by which check, where, what is wrong, how it is mended (`mend` says what to type, or what `--fix`
     does), and what mends it.
 
@@ -26,7 +26,6 @@ class Trouble:
     message: str
     mend: str = ""
     fix: Fix | None = None
-    _: KW_ONLY
     line: int | None = None
     items: tuple[str, ...] = ()
     mended: str | None = None

@@ -6,11 +6,12 @@ import difflib
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from logbook_agent.model.entry import parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
@@ -46,8 +47,7 @@ def prefix_of(book: Book) -> str | None:
         return None
 
 
-@dataclass(kw_only=True, eq=False)
-class Workspace:
+class Workspace(Struct, kw_only=True, eq=False, dict=True):
     """Folder, environment, options and clock of one invocation; `warnings` are told at its end."""
 
     cwd: Path

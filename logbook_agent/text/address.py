@@ -7,9 +7,10 @@ spoken to, because the token goes with every request.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NoReturn
 from urllib.parse import SplitResult, quote, urlsplit
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import UsageError
 
@@ -31,8 +32,7 @@ _GIT_SCHEMES = {"https", "http", "ssh", "git", "git+ssh", "ssh+git", "git+https"
 _ALIASES = {"www.github.com": GITHUB_HOST, "ssh.github.com": GITHUB_HOST}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """A GitHub: github.com, or an Enterprise by its host."""
 
     scheme: str = "https"
@@ -51,8 +51,7 @@ class Site:
         return f"https://api.{self.host}" if is_cloud else f"{self.origin}/api/v3"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepositoryAddress(Site):
+class RepositoryAddress(Site, frozen=True, kw_only=True):
     """A repository on a GitHub."""
 
     owner: str
@@ -67,8 +66,7 @@ class RepositoryAddress(Site):
         return f"{self.origin}/{self.slug}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueAddress:
+class IssueAddress(Struct, frozen=True, kw_only=True):
     """An issue, or a pull request: they share their numbers."""
 
     repository: RepositoryAddress

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec import Struct
 
 # A row of a table, else a word: with a letter in it, so that its end makes no heading or list.
 _END = re.compile(
@@ -26,8 +26,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _DETAILS = re.compile(r"[ \t>]*<(/?)details>")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortened:
+class Shortened(Struct, frozen=True, kw_only=True):
     """`left_out`: bytes of the original that `text` does not show; 0 when it is the original."""
 
     text: str
@@ -123,8 +122,7 @@ _BARE_QUOTE = re.compile(r">(?=[^ \t>])")
 _TICKS = re.compile(r"`+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
+class Fence(Struct, frozen=True, kw_only=True):
     """Fenced code at the lines `first` to `end` (from 0, without `end`). `closing` is the line that closes it."""
 
     first: int

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from logbook_agent.findings import contrast, read, summaries
 from logbook_agent.findings.comparison import answers, judgement, rule, side_cases, words
@@ -47,11 +47,11 @@ def _measured(change: Callable[[Record], Record]) -> Callable[[Patch], None]:
 
 
 def _void_counts(record: Record) -> Record:
-    return dataclasses.replace(record, state="finished")
+    return structs.replace(record, state="finished")
 
 
 def _superseded_is_left_out(record: Record) -> Record:
-    return dataclasses.replace(record, state=VOID) if record.id == "MOE-002" else record
+    return structs.replace(record, state=VOID) if record.id == "MOE-002" else record
 
 
 def _first_run_is_the_base(record: Record) -> Record:
@@ -62,9 +62,9 @@ def _first_run_is_the_base(record: Record) -> Record:
     if stated is None or first is None or first.side == stated.question.base:
         return record
     [side] = stated.question.sides
-    question = dataclasses.replace(stated.question, base=side, sides=(stated.question.base,))
-    comparison = dataclasses.replace(stated, question=question)
-    return dataclasses.replace(record, entry=dataclasses.replace(record.entry, comparison=comparison))
+    question = structs.replace(stated.question, base=side, sides=(stated.question.base,))
+    comparison = structs.replace(stated, question=question)
+    return structs.replace(record, entry=structs.replace(record.entry, comparison=comparison))
 
 
 def pool_entries(patch: Patch) -> None:
@@ -78,7 +78,7 @@ def pool_entries(patch: Patch) -> None:
 
         def of_all(s: MetricSeries) -> MetricSeries:
             pairs = [p for of in same.values() for one in of if one.key == s.key for p in one.pairs]
-            return dataclasses.replace(s, pairs=pairs)
+            return structs.replace(s, pairs=pairs)
 
         return [*map(of_all, found)], left_out
 
@@ -107,8 +107,8 @@ def pool_noise(patch: Patch) -> None:
         made = [s.run for s in record.runs if s.run.part is not None and s.run.part.side == question.sides[0]]
         for run in beside:
             part = Part(pair=1, side=question.base)
-            base = dataclasses.replace(run, part=part)
-            other = dataclasses.replace(made[-1], part=dataclasses.replace(part, side=question.sides[0]))
+            base = structs.replace(run, part=part)
+            other = structs.replace(made[-1], part=structs.replace(part, side=question.sides[0]))
             yield RunPair(base, other, question.sides[0], "")
 
     _forget(patch)
@@ -127,7 +127,7 @@ def tried_has_a_rule(patch: Patch) -> None:
     own = read.without_gain
 
     def by_medians(answers: Any) -> Any:
-        return own([dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in answers])
+        return own([structs.replace(a, findings=tuple(map(_by_median, a.findings))) for a in answers])
 
     patch.setattr(read, "without_gain", by_medians)
 
@@ -136,7 +136,7 @@ def _by_median(f: Finding) -> Finding:
     change = (f.other.median or 1.0) / (f.base.median or 1.0) - 1
     is_better = (change > 0) == (f.direction == "max")
     outcome = Outcome.NO_DIFFERENCE if abs(change) < 0.01 else Outcome.BETTER if is_better else Outcome.WORSE
-    return dataclasses.replace(f, outcome=outcome, change=change)
+    return structs.replace(f, outcome=outcome, change=change)
 
 
 def criteria_have_a_rule(patch: Patch) -> None:
@@ -144,8 +144,8 @@ def criteria_have_a_rule(patch: Patch) -> None:
     own = side_by_side._settled
 
     def by_medians(asked: Any, facts: Any, *words: Any) -> Any:
-        answers = [dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in facts.answers]
-        return own(asked, dataclasses.replace(facts, answers=tuple(answers)), *words)
+        answers = [structs.replace(a, findings=tuple(map(_by_median, a.findings))) for a in facts.answers]
+        return own(asked, structs.replace(facts, answers=tuple(answers)), *words)
 
     patch.setattr(side_by_side, "_settled", by_medians)
 
@@ -159,7 +159,7 @@ def plots_have_a_rule(patch: Patch) -> None:
 def sentences_round_the_interval(patch: Patch) -> None:
     """Sentences have an interval of their own."""
     own = words.interval
-    patch.setattr(words, "interval", lambda f: own(dataclasses.replace(f, low=f.low and f.low * 0.9)))
+    patch.setattr(words, "interval", lambda f: own(structs.replace(f, low=f.low and f.low * 0.9)))
 
 
 def numbers_have_an_interval(patch: Patch) -> None:
@@ -168,8 +168,8 @@ def numbers_have_an_interval(patch: Patch) -> None:
 
     def with_interval(*words: Any) -> contrast.Contrasted:
         found = own(*words)
-        table = dataclasses.replace(found.table, notes=(*found.table.notes, "+1.5% (95%: 1 to 2%)"))
-        return dataclasses.replace(found, table=table)
+        table = structs.replace(found.table, notes=(*found.table.notes, "+1.5% (95%: 1 to 2%)"))
+        return structs.replace(found, table=table)
 
     patch.setattr(contrast, "beside", with_interval)
 

@@ -4,8 +4,9 @@ without one. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from logbook_agent.model.values import spelt
 
@@ -35,8 +36,7 @@ _SCHEMAS: dict[Kind, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument, how its value becomes words of a command line, and what it means."""
 
     name: str

@@ -8,11 +8,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
+from msgspec import Struct
 
 from logbook_agent.agents.mcp.answers import as_shown, cut
 from logbook_agent.agents.mcp.tool_table import Tool, tools
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 _LIMIT_S = 55.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Desk(Struct, frozen=True, kw_only=True):
     """Where a server answers: the folder of its commands, the root, the logbook, and whether it may start commands."""
 
     cwd: Path

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from logbook_agent.agents.mcp.tool_arguments import ARGUMENTS, LONGEST_WAIT_S
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True):
     """A tool. `command` holds the first words of its command line; the argument `chosen_by` may choose other
     `commands` by its value (None: it is not given). `behind`: the arguments that stand behind the options. `executes`:
     it starts or ends commands, and is offered only where the user allows that. `leaves`: it reaches out of this

@@ -11,8 +11,9 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct, structs
 
 from logbook_agent.campaign.recipes.recipe import MOST_CASES, Recipe
 from logbook_agent.model.codec import CodecError
@@ -24,8 +25,7 @@ from logbook_agent.model.values import Scalar, canonical, spelt
 _canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCase:
+class PlannedCase(Struct, frozen=True, kw_only=True):
     """One configuration. `values` is its whole config, `controls` the keys of the cases that are run beside it;
     `is_control`: it is here for another's sake alone. `label` names its shapes, else None. It is compared with the
     other cases of its `group`, as one `side`."""
@@ -39,8 +39,7 @@ class PlannedCase:
     group: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedRun:
+class PlannedRun(Struct, frozen=True, kw_only=True):
     """One run of a case: `repeat` counts from 1, `place` is where it stands in the plan, from 1."""
 
     place: int
@@ -51,8 +50,7 @@ class PlannedRun:
     env: Mapping[str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SweepPlan:
+class SweepPlan(Struct, frozen=True, kw_only=True, dict=True):
     """The runs of a recipe in order. Iterating puts each command together again. `varied` are the keys that an axis or
     a control sets. `seed` draws the order, where one is drawn. `file` has the recipe, which is the project's `own` or
     comes with the tool; it was asked for at a `scale`, with values `sets`."""
@@ -211,7 +209,7 @@ def _with_controls(
             made = PlannedCase(key=case_key(values, varied), label=label, values=values, is_control=True)
             controls += [made] if made.key != case.key else []
         cases |= {made.key: made for made in controls if made.key not in found and made.key not in cases}
-        cases[case.key] = replace(case, controls=tuple(made.key for made in controls))
+        cases[case.key] = structs.replace(case, controls=tuple(made.key for made in controls))
     return cases
 
 
@@ -220,9 +218,9 @@ def _compared(recipe: Recipe, varied: Sequence[str], case: PlannedCase) -> Plann
     key but that one and those that it implies; without one, its control; without those, all are compared."""
     compare = recipe.compare
     if compare is None:
-        return replace(case, group=(*case.controls, case.key)[0] if recipe.controls else "")
+        return structs.replace(case, group=(*case.controls, case.key)[0] if recipe.controls else "")
     shared = [key for key in varied if key not in (compare.axis, *recipe.implied)]
-    return replace(case, side=canonical(case.values.get(compare.axis)), group=case_key(case.values, shared))
+    return structs.replace(case, side=canonical(case.values.get(compare.axis)), group=case_key(case.values, shared))
 
 
 def describe(plan: SweepPlan, case: PlannedCase) -> str:
@@ -239,8 +237,7 @@ def describe_run(plan: SweepPlan, run: PlannedRun) -> str:
     return describe(plan, run.case) + (f" repeat {run.repeat}" if plan.recipe.repeats > 1 else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Struct, frozen=True, kw_only=True):
     """Expected seconds; None: nobody knows. `basis` says where the number comes from."""
 
     runs: int

@@ -4,8 +4,9 @@ its axes complete, and every key of use to the command."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from logbook_agent.campaign.recipes.recipe import CASES, Axis, Point, Recipe, Value
 from logbook_agent.findings.criteria.predicate import checked_predicate
@@ -96,10 +97,10 @@ def _with_value(recipe: Recipe, key: str, text: str) -> Recipe:
         for name in inside:
             of_key = ({key: _value(text, p.extra[key])} if key in p.extra else {} for p in axes[name].points)
             points = zip(axes[name].points, of_key, strict=True)
-            axes[name] = Axis(points=tuple(replace(p, extra={**p.extra, **own}) for p, own in points))
+            axes[name] = Axis(points=tuple(structs.replace(p, extra={**p.extra, **own}) for p, own in points))
     else:
         raise CodecError("unknown key", given=key, choices=[*_keys(recipe), *SETTABLE])
-    return replace(recipe, axes=axes, fixed=fixed)
+    return structs.replace(recipe, axes=axes, fixed=fixed)
 
 
 def _keys(recipe: Recipe) -> dict[str, None]:
@@ -145,7 +146,7 @@ def parse_recipe(
         recipe = with_values(_read({**scaled, **parts}), [pair for pair in pairs if pair[0] not in parts])
     asked = {*recipe.places(), *(pair_of(text)[0] for text in sets)}
     fixed = {key: value for key, value in recipe.fixed.items() if key in asked or key not in inherited}
-    recipe = replace(
+    recipe = structs.replace(
         recipe,
         fixed=fixed,
         axes={name: _filled(axis, name, fixed) for name, axis in recipe.axes.items()},
@@ -161,7 +162,7 @@ def _read(data: object) -> Recipe:
     """The recipe of this data; explicit cases are the first axis."""
     recipe = decode(Recipe, data)
     axes = recipe.axes if recipe.cases is None else {CASES: Axis(points=recipe.cases), **recipe.axes}
-    return replace(recipe, axes=axes, cases=None)
+    return structs.replace(recipe, axes=axes, cases=None)
 
 
 def _path(axis: str) -> tuple[str, ...]:
@@ -181,7 +182,7 @@ def _filled(axis: Axis, name: str, fixed: Mapping[str, Value]) -> Axis:
         if lacking:
             raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", *_path(name), f"[{number}]")
         values = {key: own[key] if key in own else fixed[key] for key in keys}
-        points.append(replace(point, extra=values))
+        points.append(structs.replace(point, extra=values))
     return Axis(points=tuple(points))
 
 

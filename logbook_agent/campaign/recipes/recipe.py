@@ -6,10 +6,11 @@ import functools
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from string import Formatter
 from typing import Any, Literal
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.codec import CodecError, converter
 from logbook_agent.model.comparison import BUDGET_PAIRS
@@ -29,8 +30,7 @@ _IDENTITY = ("name", "extends", "question", "method", "scale")
 _TEXT = converter(str)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandWord:
+class CommandWord(Struct, frozen=True, kw_only=True):
     """A word of a command, in which `{key}` stands for the value of a key; or `flags`, keys that become flags."""
 
     text: str | None = None
@@ -85,8 +85,7 @@ def _pieces(text: str | None) -> tuple[tuple[str, str | None], ...]:
     return tuple((literal, key) for literal, key, _ in pieces)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
+class Control(Struct, frozen=True, kw_only=True):
     """A configuration that is run beside each case: the case with these values instead of its own."""
 
     label: str | None = None
@@ -102,16 +101,14 @@ class Control:
         return {**self.set, **self.extra}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compare:
+class Compare(Struct, frozen=True, kw_only=True):
     """The key whose values are compared with each other, and the one that the others are against."""
 
     axis: str
     base: Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class Cost(Struct, frozen=True, kw_only=True):
     """What one run is expected to take, and where that number comes from."""
 
     seconds_per_run: float
@@ -140,8 +137,7 @@ def _check_until(until: str, place: str, *inner: str) -> None:
         raise CodecError(f"expected a regular expression: {error}", place, *inner) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Recipe(Struct, frozen=True, kw_only=True):
     """A recipe at one scale, with every value in place.
 
     name           as the file is called; `extends`: the file whose keys it takes over
@@ -212,7 +208,7 @@ class Recipe:
                     raise CodecError("expected a list of words, or {shell: TEXT}", f".{name}", f"[{number}]")
                 if command.until is not None:
                     _check_until(command.until, f".{name}", f"[{number}]", ".until")
-        known = [part.name for part in fields(self) if part.name not in _IDENTITY]
+        known = [part.name for part in structs.fields(self) if part.name not in _IDENTITY]
         for scale, part in self.scale.items():
             for key in part:
                 if key not in known:
@@ -248,8 +244,7 @@ MOST_CASES = 10_000
 _VALUE, _NUMBERS = converter(Value), converter(Mapping[str, int | float])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Struct, frozen=True, kw_only=True):
     """One place on an axis: the config that it sets, and its name where it is a shape of several keys."""
 
     name: str | None = None
@@ -264,8 +259,7 @@ class Point:
 _POINTS = converter(tuple[Point, ...])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class Axis(Struct, frozen=True, kw_only=True):
     """What is varied, and how: in a `Recipe` each point has a value for each of the keys."""
 
     points: tuple[Point, ...]

@@ -6,16 +6,16 @@ RESULT lines become rows. What C code and child processes print does not pass th
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import queue
 import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TextIO
+
+from msgspec import Struct, field, structs
 
 from logbook_agent import INSIDE, result_line
 from logbook_agent.entries.new_entry import (
@@ -42,8 +42,7 @@ _TITLE = "Block of Python"
 _CELL = "Cell"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockRequest:
+class BlockRequest(Struct, frozen=True, kw_only=True):
     """What is said of a block: in a new entry, or as a further run of `entry_id`."""
 
     prose: Prose = field(default_factory=Prose)
@@ -165,7 +164,7 @@ class ExperimentBlock:
             return entry
         source = cell()
         fields = (*request.prose.fields, *([f"{_CELL}={source}"] if source is not None else []))
-        prose = with_relations(self._book, dataclasses.replace(request.prose, fields=fields))
+        prose = with_relations(self._book, structs.replace(request.prose, fields=fields))
         check_required(self._workspace, prose, request.label)
         draft = draft_entry(self._workspace, prose, title=prose.title or _TITLE)
         return create_entry(self._workspace, self._book, draft)

@@ -6,7 +6,6 @@ notebook, are called in this process; the answer says so, because their runs sha
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import os
@@ -15,8 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent import INSIDE
 from logbook_agent.campaign.ab import ab, carry_out
@@ -39,8 +39,7 @@ _MODULE = "logbook_agent.exports.scripting.side"
 _MAIN = "__main__"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionsResult:
+class FunctionsResult(Struct, frozen=True, kw_only=True):
     """What an A/B of functions found; `within_process`: why they had no processes of their own, or None."""
 
     made: AbResult
@@ -71,7 +70,7 @@ def ab_functions(
 ) -> FunctionsResult:
     """Compare functions in pairs of runs, the first the base. `request` says the rest; its axis is set here."""
     _check(functions)
-    request = dataclasses.replace(request, axis=AbAxis(name=AXIS, values=tuple(functions)))
+    request = structs.replace(request, axis=AbAxis(name=AXIS, values=tuple(functions)))
     places = {name: place_of(function) for name, function in functions.items()}
     apart = {name: place for name, place in places.items() if place is not None}
     if len(apart) == len(functions):
@@ -79,8 +78,8 @@ def ab_functions(
         words += ["--warm-up", str(warm_up)] if warm_up else []
         words += ["--calls", str(calls)] if calls != 1 else []
         env = {**request.run.env, **_python_path(workspace, functions.values())}
-        run = dataclasses.replace(request.run, argv=words, env=env)
-        return FunctionsResult(made=ab(workspace, dataclasses.replace(request, run=run), display))
+        run = structs.replace(request.run, argv=words, env=env)
+        return FunctionsResult(made=ab(workspace, structs.replace(request, run=run), display))
     other = next(name for name, place in places.items() if place is None)
     made = _within_process(workspace, functions, checked(request), display, warm_up=warm_up, calls=calls)
     return FunctionsResult(made=made, within_process=f"{other} cannot be imported by another process")
@@ -154,7 +153,7 @@ def _within_process(
         here(workspace, functools.partial(_called, function, warm_up, calls), request.run.label)
         for function in functions.values()
     )
-    commands = tuple(dataclasses.replace(command, argv=(*command.argv, *words)) for command in made_here)
+    commands = tuple(structs.replace(command, argv=(*command.argv, *words)) for command in made_here)
     sides = Sides(
         axis=AbAxis(name=AXIS, values=tuple(functions)),
         argv=commands[0].argv,

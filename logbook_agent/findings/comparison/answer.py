@@ -4,9 +4,10 @@ data (`model.codec`)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from logbook_agent.findings.comparison.rule import LEVEL
 from logbook_agent.model.comparison import Question
@@ -26,8 +27,7 @@ class Outcome(StrEnum):
 SETTLED = (Outcome.BETTER, Outcome.WORSE, Outcome.NO_DIFFERENCE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(Struct, frozen=True, kw_only=True):
     """The runs of one side that count: their median, the lowest and highest, and how many there are; and the `values`
     of those in the pairs that count, in order."""
 
@@ -38,8 +38,7 @@ class Side:
     values: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Lacks:
+class Lacks(Struct, frozen=True):
     """What an open finding needs: so many more `pairs` (None: no practical number settles it); `values` of both
     sides above zero; the `direction` of its metric; a `decision` whether the label `name` may differ; or, as the `side`
     of that name failed in each pair, one that passes: by the `gate` alone that the label `name` is the same, also a
@@ -50,8 +49,7 @@ class Lacks:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """The answer for one metric of a side and a case, which the plan calls `name`: `case` is what tells it from the
     others, `config` all that its rows report but the axis, `device` the kinds of its devices. `change`, `low` and
     `high` are fractions (other / base - 1), the interval that decided at `level` over all looks. `pairs` count those
@@ -117,8 +115,7 @@ class Finding:
 ApartKind: TypeAlias = Literal["worse", "label", "free", ""]
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(Struct, frozen=True):
     """What is constant on each side, and differs between them; `case` names the case where there are several.
     `kind`: a declared metric that got `worse`; the `label` of an output, such as its checksum, which leaves the answer
     open; what is `free` to differ, as somebody said; or none of these."""
@@ -131,8 +128,7 @@ class Apart:
     kind: ApartKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """The answer to the question of an `entry`. `earlier` entries asked the same, those in `of_other_code` of another
     one, and `twins`, earlier or later, have an answer of the same code; `is_void`: this one was taken back,
     and its pairs count for nothing. `left_out` says why pairs do not count in any metric. `first` comes before all

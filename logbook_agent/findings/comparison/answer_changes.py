@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.findings.comparison import synopsis
 from logbook_agent.findings.comparison.answer import Answer, Outcome
@@ -12,8 +13,7 @@ from logbook_agent.text.phrases import listed
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerChange:
+class AnswerChange(Struct, frozen=True, kw_only=True):
     """The outcome of an entry's comparison `before` a change and `after` it; `why`: the reason for which pairs do not
     count, else the answer in a sentence."""
 

@@ -10,7 +10,8 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.findings.comparison.answer import Answer, Apart, Finding, Lacks, Outcome
 from logbook_agent.findings.comparison.conditions import asks, codes_of
@@ -94,7 +95,7 @@ def _series(
             if question.decides(name) or any(m.name == name for m in declared):
                 series = series_of(of, name, question, declared, blocks)
                 cautions = [*series.cautions, *(late if name in question.metrics else ())]
-                found.append(replace(series, cautions=cautions))
+                found.append(structs.replace(series, cautions=cautions))
         left_out += of.left_out if of.pairs or not own or not is_shown else Counter()
     return found, left_out
 
@@ -146,7 +147,7 @@ def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:
     one = next((one for one in apart if one.kind == "label" and one.side == finding.side), None)
     if one is None or not (finding.is_settled or finding.lacks_pairs):
         return finding
-    return replace(finding, outcome=Outcome.OPEN, is_replicated=None, lacks=Lacks("decision", name=one.name))
+    return structs.replace(finding, outcome=Outcome.OPEN, is_replicated=None, lacks=Lacks("decision", name=one.name))
 
 
 def _failed(finding: Finding, base: str, lost: Mapping[str, Collection[str]]) -> Finding:
@@ -156,7 +157,7 @@ def _failed(finding: Finding, base: str, lost: Mapping[str, Collection[str]]) ->
     if side is None:
         return finding
     label = min(lost[side])
-    return replace(finding, lacks=Lacks("gate", name=label) if label else Lacks("side", name=side))
+    return structs.replace(finding, lacks=Lacks("gate", name=label) if label else Lacks("side", name=side))
 
 
 def confidence(findings: Sequence[Finding], count: int = 1) -> tuple[Confidence, tuple[str, ...]]:
@@ -203,11 +204,11 @@ def placed(answer: Answer, asking: Sequence[Answer], apart: Collection[str], dis
             [value] = values
             room -= len(name) + len(value) + 2
             shared |= {name: value} if room >= 0 else {}
-    found = tuple(replace(f, case={**cases[f.name], **shared}) for f in answer.findings)
+    found = tuple(structs.replace(f, case={**cases[f.name], **shared}) for f in answer.findings)
     others = [one for one in asking if one.findings and one.codes == answer.codes and one.entry not in discarded]
     before = itertools.takewhile(lambda other: other.entry != answer.entry, asking)
     earlier = [other for other in before if _is_same(answer, other)]
-    return replace(
+    return structs.replace(
         answer,
         findings=found,
         earlier=tuple(other.entry for other in earlier),

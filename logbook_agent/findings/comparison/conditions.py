@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.findings.cases import facts_of
 from logbook_agent.findings.tables.frame import devices_text
@@ -33,7 +34,7 @@ def asks(stated: Comparison, bases: Sequence[Run] = ()) -> str:
         commands = [[[*words], run.shell, run.cwd]]
         how = (run.env, encode(run.config), run.on, run.read, sorted(run.inputs), run.in_process)
     if is_code:
-        question = replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
+        question = structs.replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
     return digest(encode(question), sorted(commands, key=repr), how) if commands else ""
 
 

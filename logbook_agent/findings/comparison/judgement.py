@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
+
+from msgspec import structs
 
 from logbook_agent.findings.comparison.answer import Finding, Lacks, Outcome, Side
 from logbook_agent.findings.comparison.metric_series import MetricSeries, ValuePair
@@ -87,7 +88,7 @@ def _sittings(p: MetricSeries) -> list[MetricSeries]:
     for start, end in pairwise([*sittings([one[:2] for one in pairs]), len(pairs)]):
         elsewhere = {one.block for one in (*pairs[:start], *pairs[end:])}
         own = (one for one in pairs[start:end] if one.block not in elsewhere and one.is_done)
-        found.append(replace(p, pairs=sorted(own, key=lambda one: one.block)))
+        found.append(structs.replace(p, pairs=sorted(own, key=lambda one: one.block)))
     return found
 
 
@@ -144,7 +145,9 @@ def _by_sitting(family: Sequence[MetricSeries], question: Question, *, looks: bo
     count = max(map(len, found), default=0)
     if count < 2:
         return []
-    parts = [[of[at] if at < len(of) else replace(of[0], pairs=[]) for of in found if of] for at in range(count)]
+    parts = [
+        [of[at] if at < len(of) else structs.replace(of[0], pairs=[]) for of in found if of] for at in range(count)
+    ]
     whole = {p.key: Judged() for p in family}
     return [{**whole, **_judged(part, question, looks=looks)} for part in parts]
 

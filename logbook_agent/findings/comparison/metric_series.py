@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.comparison.run_pairs import order_of, part_of
@@ -31,8 +32,7 @@ class ValuePair(NamedTuple):
     is_done: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricSeries:
+class MetricSeries(Struct, frozen=True, kw_only=True):
     """The pairs of one metric of a side and case, by block, in the order of their starts. `runs` are the values of all
     runs of the base and of the side, also of those whose pair does not count; `left_out` counts pairs without a ratio,
     by reason; `cautions` say what the numbers cannot tell."""

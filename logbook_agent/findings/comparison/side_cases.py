@@ -6,8 +6,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from logbook_agent.findings.case_repeats import keys_of
 from logbook_agent.findings.cases import cases
@@ -33,8 +34,7 @@ class RowPair(NamedTuple):
     config: Mapping[str, Scalar]
 
 
-@dataclass(slots=True, kw_only=True)
-class SideCase:
+class SideCase(Struct, kw_only=True):
     """What was measured of a side in a case of the plan, and at a place that tells a row from the others of its run:
     the `pairs` that count, in the order of their first runs, and the rows that one side reports `alone`, with whether
     that is the base.
@@ -74,8 +74,7 @@ class SideCase:
             self.left_out[why] += 1
 
 
-@dataclass(slots=True, kw_only=True)
-class Measured:
+class Measured(Struct, kw_only=True):
     """What an entry measured of its comparison, by side, case of its plan, and what tells a row from others of its run.
     What is said of whole pairs has no such place. `pairs` are all pairs of runs; `code` labels the code of each side in
     the latest one."""

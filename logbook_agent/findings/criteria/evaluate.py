@@ -3,8 +3,9 @@ given."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
+
+from msgspec import structs
 
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.criteria import predicate as of
@@ -20,9 +21,9 @@ def checked(criterion: Criterion, facts: Facts) -> Criterion:
     if criterion.predicate is None:
         return criterion
     try:
-        return replace(criterion, computed=evaluate(of.parse(criterion.predicate), facts))
+        return structs.replace(criterion, computed=evaluate(of.parse(criterion.predicate), facts))
     except of.PredicateError as error:
-        return replace(criterion, computed=not_computable(f"predicate: {error}"))
+        return structs.replace(criterion, computed=not_computable(f"predicate: {error}"))
 
 
 def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:

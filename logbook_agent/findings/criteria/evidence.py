@@ -4,8 +4,9 @@ combined."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from logbook_agent.findings.advice import Continuation, go_on, more_runs
 from logbook_agent.findings.cases import Case, cases, without_zeros
@@ -80,8 +81,7 @@ class Rows:
         return [c for c in found if not kind or any(kind in (d.kind or d.platform).casefold() for d in c.row.devices)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(Struct, frozen=True, kw_only=True):
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
     decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison, `branches`
     the branch that held the code of a side when it was compared; `go_on` says how to go on with one, `more` what

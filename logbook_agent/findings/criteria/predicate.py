@@ -18,9 +18,10 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.findings.comparison.answer import SETTLED
 from logbook_agent.model.codec import CodecError, decode
@@ -38,8 +39,7 @@ class PredicateError(ValueError):
     """What does not fit, with its place, and the close word where there is one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideBySide:
+class SideBySide(Struct, frozen=True, kw_only=True):
     """Each of `values` of `axis` beside the first, its base, or with `controls` beside the case that differs from it in
     these keys: in `cases` cases with the values of `where`, for each combination of `for_each`, on a device whose kind
     holds `device`. What is `implied` by the axis may differ, too. `settled`: comparisons with a minimum effect of at
@@ -79,8 +79,7 @@ class SideBySide:
         return is_of_axis and all({canonical(v), code_hash(str(v))[:9]} & known for v in self.values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """Some case has reached the number, in the metric's declared unit, with `runs` runs or more."""
 
     metric: str
@@ -91,20 +90,17 @@ class Target:
     device: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
+class Day(Struct, frozen=True, kw_only=True):
     """Met from this day on, in UTC."""
 
     day: date
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByPerson:
+class ByPerson(Struct, frozen=True, kw_only=True):
     """A person's word, signed with its evidence, and nothing else."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Several:
+class Several(Struct, frozen=True, kw_only=True):
     """All, or any, of the parts."""
 
     parts: tuple[Predicate, ...]
@@ -143,7 +139,7 @@ def parse(data: object) -> Predicate:
     try:
         found: Predicate = decode(_KINDS[kind], value or {}, str(kind))
     except CodecError as error:
-        names = tuple(f.name for f in fields(_KINDS[kind]))
+        names = tuple(f.name for f in structs.fields(_KINDS[kind]))
         is_key = error.message == "unknown key"
         raise PredicateError(f"{error}{_close(error.path[-1][1:], names) if is_key else ''}") from None
     if (wrong := next(_wrong(found), None)) is not None:

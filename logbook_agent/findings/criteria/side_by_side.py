@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec import structs
 
 from logbook_agent.findings.advice import ab_like, ab_with
 from logbook_agent.findings.cases import Case, value_of
@@ -37,7 +38,7 @@ def compared(asked: SideBySide, facts: Facts) -> Computed:
     found = [judge(asked, facts, base, side) for base, side in asked.sides()]
     result = every(found)
     if result.state == MET and len(found) > _SHOWN:
-        return replace(result, reason=f"all {len(found)} cases were compared")
+        return structs.replace(result, reason=f"all {len(found)} cases were compared")
     return result
 
 

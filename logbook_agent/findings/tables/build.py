@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import Case, counting
@@ -47,7 +48,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     grid = lay_cells(frame, spec.pivot, axes, shown)
     if (spec.delta or spec.ratio) and spec.pivot is not None and frame.pseudo["row"] in axes:
         notes.append("no change is shown: only their order tells the rows of one run apart")
-        spec = replace(spec, delta=False, ratio=False, means=False)
+        spec = structs.replace(spec, delta=False, ratio=False, means=False)
     readings = {m.name: grid.readings(m.name, m.declared_unit) for m in metrics}
     strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in axes]
     for metric in metrics:
@@ -118,7 +119,7 @@ def _with_means(made: Table, strips: Sequence[Strip]) -> Table:
         for s in strips
         if None in s.quotients
     ]
-    return replace(made, rows=tuple(rows), values=tuple(values), notes=tuple(notes))
+    return structs.replace(made, rows=tuple(rows), values=tuple(values), notes=tuple(notes))
 
 
 # -- notes ---------------------------------------------------------------------------------------------------

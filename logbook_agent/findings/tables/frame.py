@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.model.errors import UsageError
@@ -45,8 +46,7 @@ def is_number(value: Scalar) -> bool:
     return _is_number(parse_scalar(value) if isinstance(value, str) else value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True):
     """A case and its places on every possible axis. `place` is filled in while a frame is built.
 
     `facts` are the axes whose values are text: version 0.10 is not version 0.1.
@@ -82,8 +82,7 @@ class Item:
         return self.row.failed is None or self.row.failed.reason in JUDGED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(Struct, frozen=True, kw_only=True):
     """Items in the order they ran, the config keys in order of appearance, and the names of the pseudo-axes.
 
     `pseudo["label"]` is `label`, or `@label` where a config key has taken the name; so are `facts`, each with

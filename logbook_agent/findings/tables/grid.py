@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.frame import Frame, Item, by, is_number, show, unknown, used_devices
@@ -19,8 +20,7 @@ from logbook_agent.text.axis_values import Key, natural_key
 _PLAIN = ("none", "off", "false", "no", "base", "baseline", "default")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """A median over runs of the medians of their samples, in the metric's own unit; None: not reported.
 
     Values in several units have no median; `unit` is that of all, as far as they say.
@@ -77,8 +77,7 @@ def share_of(item: Item, metric: str) -> float | None:
     return None if total is None or used is None else total / used
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class Grid(Struct, frozen=True, kw_only=True):
     """`rows` hold the items of one row each, and `cells` the same items by the columns of the row: `pivots` are their
     values as text, the base first, and `(None,)` without a pivot."""
 

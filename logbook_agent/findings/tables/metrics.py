@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.frame import Frame, unknown
@@ -15,8 +16,7 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricColumn:
+class MetricColumn(Struct, frozen=True, kw_only=True):
     """A metric of the table: its unit in the rows, and the one to read it in. `comparable` is False when its rows are
     not all in one unit."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct, field, to_builtins
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.model.run import Scalar
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSpec:
+class TableSpec(Struct, frozen=True, kw_only=True):
     """What a table is to show.
 
     An axis is a config key, a label or observation of the rows, a fact of their runs (`commit`, `env:NAME`), or
@@ -43,8 +43,7 @@ class TableSpec:
     where: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """A heading; numeric columns are aligned to the right. `unit` is that of the raw values."""
 
     name: str
@@ -52,8 +51,7 @@ class Column:
     unit: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """`rows` as a reader sees them; `values` the same cells raw and in full precision.
 
     A raw delta is a fraction (+7.5% is 0.075), a raw ratio a quotient, an unknown or missing cell None.
@@ -72,7 +70,7 @@ class Table:
     def data(self) -> dict[str, object]:
         """The table for machines: its texts (`rows`) and their numbers (`values`)."""
         return {
-            "columns": list(map(asdict, self.columns)),
+            "columns": list(map(to_builtins, self.columns)),
             "rows": list(map(list, self.rows)),
             "values": list(map(list, self.values)),
             "constants": self.constants,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from logbook_agent.findings.tables.frame import is_number, show
 from logbook_agent.findings.tables.grid import Grid, Reading
@@ -23,8 +24,7 @@ Kind: TypeAlias = Literal["delta", "ratio"]
 _KINDS: tuple[Kind, ...] = ("delta", "ratio")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
+class Strip(Struct, frozen=True, kw_only=True):
     """One finished column: its heading, and its cells as text and raw. `quotients` are those of a column of deltas or
     ratios (`kind`): other / base for each row that is not the base, None where it is unknown."""
 

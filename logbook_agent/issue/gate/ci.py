@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import structs
 
 from logbook_agent.campaign.ab import carry_out
 from logbook_agent.campaign.ab_request import AbRequest
@@ -59,7 +60,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
         job = job_of(space, checkout, trees, request)
         root = _root(space)
         # The commands that are measured get no token, and their record is one of its own, which demands no texts.
-        config, environ = replace(space.config, require=()), without_keys(space.environ)
+        config, environ = structs.replace(space.config, require=()), without_keys(space.environ)
         inner = alike(space, config, environ=environ, root_option=str(root), logbook_option=TOPIC)
         inner.learn_secrets(space.environ, ())
         least = request.asked.minimum_effect
@@ -74,11 +75,11 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
             differences=job.differences,
         )
         result = _measured(inner, result, job, trees, display)
-    result = replace(result, text=space.redactor.text(inner.redactor.text(comment_of(result, actions))))
+    result = structs.replace(result, text=space.redactor.text(inner.redactor.text(comment_of(result, actions))))
     if not result.is_same:
         Folder(root).write(_COMMENT_FILE, result.text)
     if result.is_interrupted:
-        return replace(result, why="interrupted")
+        return structs.replace(result, why="interrupted")
     result = _commented(space, result, actions, pace, dry_run=request.dry_run)
     if actions is not None:
         _write_outputs(actions, result)
@@ -98,17 +99,17 @@ def _measured(inner: Workspace, result: CiResult, job: GateJob, trees: list[Tree
     """The result with what both sides measured."""
     book = _book(inner, job)
     if job.lacks:
-        return replace(result, unmeasured=(Unmeasured(case="", side=BASE, why=job.lacks),))
-    asked = replace(job.asked, codes=(result.commits.base, result.commits.head))
+        return structs.replace(result, unmeasured=(Unmeasured(case="", side=BASE, why=job.lacks),))
+    asked = structs.replace(job.asked, codes=(result.commits.base, result.commits.head))
     try:
         with sides_of(inner, book, asked, display, None, trees) as sides:
             ab = carry_out(inner, book, asked, sides, display)
     except SameCode:
-        return replace(result, is_same=True)
+        return structs.replace(result, is_same=True)
     except CodeChanged as error:
-        return replace(result, changed=f"{error.message}; {error.hint}")
+        return structs.replace(result, changed=f"{error.message}; {error.hint}")
     changed = ab.why if ab.stop is Stop.CODE_CHANGED else None
-    return replace(result, ab=ab, unmeasured=unmeasured(ab), changed=changed)
+    return structs.replace(result, ab=ab, unmeasured=unmeasured(ab), changed=changed)
 
 
 def _book(inner: Workspace, job: GateJob) -> Book:
@@ -118,7 +119,7 @@ def _book(inner: Workspace, job: GateJob) -> Book:
         title = "Base against head of pull requests"
         return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=job.stated))
     metrics = {metric.name: metric for metric in (*found.header.metrics, *job.stated.metrics)}
-    found.change_header(lambda h: replace(h, metrics=tuple(metrics.values()), gates=job.stated.gates))
+    found.change_header(lambda h: structs.replace(h, metrics=tuple(metrics.values()), gates=job.stated.gates))
     return found
 
 
@@ -128,9 +129,9 @@ def _book(inner: Workspace, job: GateJob) -> Book:
 def _commented(space: Workspace, result: CiResult, actions: Actions | None, pace: Pace, *, dry_run: bool) -> CiResult:
     """The result with what became of the comment; trouble with the host is a warning."""
     if dry_run:
-        return replace(result, why="--dry-run")
+        return structs.replace(result, why="--dry-run")
     if result.number is None:
-        return replace(result, why="no pull request: neither an event nor --pull-request names one")
+        return structs.replace(result, why="no pull request: neither an event nor --pull-request names one")
     try:
         with_token = alike(space, space.config, environ=with_host(space.environ, actions))
         repository = actions.repository if actions is not None else default_repository(with_token)
@@ -143,8 +144,8 @@ def _commented(space: Workspace, result: CiResult, actions: Actions | None, pace
         if actions is not None and actions.pull is not None and actions.pull.is_fork:
             why += "; the token of a pull request from a fork cannot write comments"
         space.warnings.append(f"the comment was not written: {why}")
-        return replace(result, why=why)
-    return replace(result, written=written, url=url)
+        return structs.replace(result, why=why)
+    return structs.replace(result, written=written, url=url)
 
 
 def _write_outputs(actions: Actions, result: CiResult) -> None:
@@ -250,7 +251,7 @@ def ci_command(
     space = common.space_without_logbook("ci")
     check_count("--max-pairs", asked.max_pairs)
     is_command = "--" in common.words or len(request.words) > 1
-    request = replace(request, asked=replace(asked, run=run), is_command=is_command)
+    request = structs.replace(request, asked=structs.replace(asked, run=run), is_command=is_command)
     result = ci(space, request, LineDisplay(), pace_of(common, space, max_wait_s))
     common.emit("ci", result.data(), _text(result))
     return result.exit_code

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.campaign.ab_request import NONE, AbRequest
 from logbook_agent.campaign.checkouts import Tree
@@ -24,8 +25,7 @@ from logbook_agent.store.workspace import Workspace
 BASE, HEAD = "base", "head"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CiRequest:
+class CiRequest(Struct, frozen=True, kw_only=True):
     """What is measured, of which commits, and where the outcome is told. `words` are a recipe's name, or a command;
     `setup` are shell commands, after those of the recipe; `asked` says how it is compared. `name` tells several jobs of
     one pull request apart; `number` is a pull request where no event names one."""
@@ -46,8 +46,7 @@ class CiRequest:
     artifact: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateJob:
+class GateJob(Struct, frozen=True, kw_only=True):
     """The comparison that is `asked`, with what its logbook declares; `name` says in comments what was run. `lacks`:
     why the base has no such job; it is then that of the head. `differences`: how that of the head differs, as
     sentences."""
@@ -81,8 +80,8 @@ def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
     typed = request.asked.run
     if request.is_command:
         question = "Does the head of this pull request change what this command measures?"
-        stated, run = HeaderParts(metrics=request.metrics), replace(typed, argv=request.words)
-        return _job("command", question, stated, replace(request.asked, run=run, prepare=setup))
+        stated, run = HeaderParts(metrics=request.metrics), structs.replace(typed, argv=request.words)
+        return _job("command", question, stated, structs.replace(request.asked, run=run, prepare=setup))
     plan = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
     recipe, cases = plan.recipe, []
     given = {name: of for name in ("timeout_s", "read") if (of := getattr(typed, name)) is not None}
@@ -95,10 +94,10 @@ def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
                 hint="rename the key in the recipe",
             )
         case = requested(plan, of_plan, label=planned.label)
-        cases.append(replace(case, env={**of_plan.env, **typed.env}, **given))
+        cases.append(structs.replace(case, env={**of_plan.env, **typed.env}, **given))
     # Metrics of the command line take the place of a recipe's by the same name.
     metrics = {metric.name: metric for metric in (*recipe.metrics, *request.metrics)}
-    asked = replace(
+    asked = structs.replace(
         request.asked,
         run=cases[0],
         cases=tuple(cases) if len(cases) > 1 else (),
@@ -111,9 +110,9 @@ def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
 def _job(name: str, question: str, stated: HeaderParts, asked: AbRequest) -> GateJob:
     """A job whose comparison is an entry of its own, and whose first pair warms up."""
     prose = Prose(title=f"{name}: base against head", fields=(f"Question={question}",))
-    asked = replace(
+    asked = structs.replace(
         asked,
-        run=replace(asked.run, discard=1, prose=prose),
+        run=structs.replace(asked.run, discard=1, prose=prose),
         names=(BASE, HEAD),
         evaluator=asked.evaluator or (NONE,),
         metrics=tuple(metric.name for metric in stated.metrics),
@@ -129,7 +128,7 @@ _USED = "those of the base are used"
 
 def alike(space: Workspace, config: Config, **changes: Any) -> Workspace:
     """The workspace with such changes and settings, wherever it is."""
-    found = replace(space, warnings=space.warnings, **changes)
+    found = structs.replace(space, warnings=space.warnings, **changes)
     found.config = config
     return found
 
@@ -137,7 +136,7 @@ def alike(space: Workspace, config: Config, **changes: Any) -> Workspace:
 def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request: CiRequest) -> GateJob:
     """The job by the files of the base, whose settings and redaction rules `space` gets. Raises UsageError or
     StoreError."""
-    base, head = (replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
+    base, head = (structs.replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
     ours, theirs = (_below(request, checkout, tree) for tree in trees)
     try:
         space.config = base.config
@@ -151,14 +150,14 @@ def job_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request:
         job = _job_in(base, ours)
     except LogbookError as error:
         # A benchmark that the head brings, or mends. Raises where the head has none, either.
-        return replace(_job_in(head, theirs), lacks=error.said, differences=differences)
+        return structs.replace(_job_in(head, theirs), lacks=error.said, differences=differences)
     try:
         is_other = _job_in(head, theirs) != job
         changed = f"the head changes the recipe {job.name}; the recipe of the base is used" if is_other else ""
     except LogbookError as error:
         changed = f"the recipe of the head cannot be used ({error.message}); the recipe of the base is used"
     differences += (changed,) if changed else ()
-    return replace(job, differences=differences)
+    return structs.replace(job, differences=differences)
 
 
 def _below(request: CiRequest, checkout: Checkout, tree: Tree) -> CiRequest:
@@ -166,7 +165,7 @@ def _below(request: CiRequest, checkout: Checkout, tree: Tree) -> CiRequest:
     path = Path(request.words[0])
     if request.is_command or not path.is_relative_to(checkout.top):
         return request
-    return replace(request, words=(str(tree.top / path.relative_to(checkout.top)),))
+    return structs.replace(request, words=(str(tree.top / path.relative_to(checkout.top)),))
 
 
 def _setting_differences(base: Workspace, head: Workspace) -> tuple[str, ...]:
@@ -174,6 +173,6 @@ def _setting_differences(base: Workspace, head: Workspace) -> tuple[str, ...]:
         theirs = head.config
     except LogbookError as error:
         return (f"the settings of the head cannot be read ({error.message}); {_USED}",)
-    names = [one.name for one in fields(Config) if one.name != "file"]
+    names = [one.name for one in structs.fields(Config) if one.name != "file"]
     changed = [name for name in names if getattr(base.config, name) != getattr(theirs, name)]
     return (f"the head changes settings ({', '.join(changed)}); {_USED}",) if changed else ()

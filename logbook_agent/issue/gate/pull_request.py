@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout
@@ -32,8 +33,7 @@ _WITHHELD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullRequest:
+class PullRequest(Struct, frozen=True, kw_only=True):
     """`number`, the tip of the target branch `base` and of the pull request `head`; `is_fork`: another repository's."""
 
     number: int
@@ -42,8 +42,7 @@ class PullRequest:
     is_fork: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Actions:
+class Actions(Struct, frozen=True, kw_only=True):
     """A job of GitHub Actions. `run` names it and its attempt, so that a later one is known; `page` shows it."""
 
     repository: RepositoryAddress
@@ -127,8 +126,7 @@ def _part(data: Any, key: str) -> dict[str, Any]:
 _DEPTH = "set fetch-depth: 0 for actions/checkout in the workflow, or let logbook fetch the base: --fetch"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commits:
+class Commits(Struct, frozen=True, kw_only=True):
     """`base` and `head` are SHAs; `how` says where base comes from. `tip`: the commit of the pull request, where `head`
     is the merge commit that GitHub made of it."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct, structs, to_builtins
 
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbResult
@@ -41,8 +42,7 @@ SIGNS = {Outcome.WORSE: "🔴", Outcome.BETTER: "🟢", Outcome.OPEN: "⚪", Out
 EXIT_CODES = {GateOutcome.WORSE: 1, GateOutcome.HEAD_FAILED: 5, GateOutcome.NOT_MEASURED: 6}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unmeasured:
+class Unmeasured(Struct, frozen=True, kw_only=True):
     """A case that a side cannot run; `case` empty: none of them. `side`: base, head or both. `said`: the last lines."""
 
     case: str
@@ -67,13 +67,12 @@ def unmeasured(ab: AbResult) -> tuple[Unmeasured, ...]:
         one = Unmeasured(case=case, side=side, why=f"setup failed: {why}" if is_setup else why, said=said)
         found.setdefault(case, {})[side] = one
     return tuple(
-        replace(sides.get(HEAD) or sides[BASE], side="both" if len(sides) > 1 else next(iter(sides)))
+        structs.replace(sides.get(HEAD) or sides[BASE], side="both" if len(sides) > 1 else next(iter(sides)))
         for sides in found.values()
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class CiResult:
+class CiResult(Struct, frozen=True, kw_only=True):
     """What was measured of which commits, the command (`again`) that repeats it, and the folder of the record. `ab`
     None: nothing was, since both are the same code (`is_same`), the base has no such job, or a setup changed the code.
     `changed`: which tree no longer held the files of its commit. `differences`: what the head changes in settings and
@@ -153,7 +152,7 @@ class CiResult:
             "pull_request_head": commits.tip,
             "base_is": commits.how,
             "minimum_effect": self.minimum_effect,
-            "unmeasured": [asdict(one) for one in self.unmeasured],
+            "unmeasured": [to_builtins(one) for one in self.unmeasured],
             "changed": self.changed,
             "differences": list(self.differences),
             "counts": {outcome.value: self.counts[outcome] for outcome in Outcome},

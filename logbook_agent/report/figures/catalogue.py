@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from logbook_agent.findings.best import BestCase, course
 from logbook_agent.findings.comparison.answer import Answer
@@ -150,5 +151,5 @@ def _told_apart(found: Iterable[Figure]) -> tuple[Figure, ...]:
     told = []
     for figure in found:
         keys[figure.key] = count = keys.get(figure.key, 0) + 1
-        told.append(figure if count == 1 else dataclasses.replace(figure, key=f"{figure.key}-{count}"))
+        told.append(figure if count == 1 else structs.replace(figure, key=f"{figure.key}-{count}"))
     return tuple(told)

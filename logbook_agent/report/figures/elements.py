@@ -7,13 +7,13 @@ against the paper of its theme (WCAG 2.2, 1.4.11); text has 4.5 to 1."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import escape
+
+from msgspec import Struct, structs
 
 from logbook_agent.report.figures.figure import PlotAxis, PlotSeries, plain
 
@@ -76,8 +76,7 @@ _DASHES = ("", "8 3", "2 3", "8 3 2 3", "12 4", "5 2", "12 3 2 3 2 3", "4 4")
 _BESIDE = "4 3"
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How a series is drawn: the class of its colour, its marker and its dashes."""
 
     ink: str
@@ -166,8 +165,7 @@ def swatch(one: PlotSeries, look: Look, left: float, middle: float) -> str:
 _CUT = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class ValueScale:
+class ValueScale(Struct, frozen=True):
     """Values from `low` to `high`, which stand at the pixels `start` and `end`. `bend`: from this distance to zero on,
     a bent axis is logarithmic."""
 
@@ -179,7 +177,7 @@ class ValueScale:
     end: float = 1.0
 
     def between(self, start: float, end: float) -> ValueScale:
-        return dataclasses.replace(self, start=start, end=end)
+        return structs.replace(self, start=start, end=end)
 
     @property
     def is_uneven(self) -> bool:

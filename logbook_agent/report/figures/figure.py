@@ -10,9 +10,10 @@ import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
+
+from msgspec import Struct
 
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import digest
@@ -39,8 +40,7 @@ class FigureKind(StrEnum):
     FOREST = "forest"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlotPoint:
+class PlotPoint(Struct, frozen=True, kw_only=True):
     """One mark. `x` is a number, or on an axis of names a name. `low` and `high` bound the interval that the note of
     the figure names; None without one. `n`: how many runs (or what the note counts) stand behind it. `said`: one line
     that says all this of the point. `entry`: the ID of the entry that it is of."""
@@ -54,8 +54,7 @@ class PlotPoint:
     entry: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlotSeries:
+class PlotSeries(Struct, frozen=True, kw_only=True):
     """`beside`: it is there for others to be held against, a control, a base or a bound: drawn hollow and dashed."""
 
     name: str
@@ -69,8 +68,7 @@ class PlotSeries:
         return tuple(p for p in self.points if all(isinstance(v, str) or _is_plain(v) for v in (p.x, p.y)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlotAxis:
+class PlotAxis(Struct, frozen=True, kw_only=True):
     """`unit` is empty where there is none. `bend`: from this distance to zero on, the axis is logarithmic. `names`: the
     points lie at names, in the order of their first mention."""
 
@@ -85,8 +83,7 @@ class PlotAxis:
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Figure(Struct, frozen=True, kw_only=True):
     """One plot. `key` names files and anchors (`moe-i8-003-sweep-tflops`: only lower-case letters, digits and `-`) and
     does not change while the entry stays. `note` states n, what the intervals are and what is left out. `entries`: the
     IDs whose data it shows. `entry`: the one that it belongs to; None for a figure of the whole thread."""

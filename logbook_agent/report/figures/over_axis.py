@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import cases, counting, value_of, without_mended
@@ -41,8 +42,7 @@ SPREAD = "bars: lowest to highest run"
 _FEWEST_RUNS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryRows:
+class EntryRows(Struct, frozen=True, kw_only=True):
     """The rows of an entry that were measured: those of runs that finished. `left_out` are the others, warm-ups apart.
     `orders` are the values of axes in the order in which people stated them, `compared` the axis of its comparison."""
 
@@ -138,8 +138,7 @@ def sweep(rows: EntryRows, metric: str, unit: str | None) -> Figure | None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Over:
+class _Over(Struct, frozen=True, kw_only=True):
     """The axis along which cases lie, and of each of them its place there and the name of its series."""
 
     name: str

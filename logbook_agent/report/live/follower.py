@@ -4,16 +4,16 @@ runs now. Nothing is written or locked."""
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.cli.common import Common
 from logbook_agent.findings.read import Findings, read
@@ -30,7 +30,7 @@ from logbook_agent.text.redaction.redactor import by_shape
 def looking(common: Common) -> Workspace:
     """A new workspace in the root of the command that changes nothing there: it collects no run."""
     space = common.space()
-    return dataclasses.replace(space, root_option=str(space.root), arrive=None, warnings=[])
+    return structs.replace(space, root_option=str(space.root), arrive=None, warnings=[])
 
 
 @contextlib.contextmanager
@@ -54,8 +54,7 @@ LOOK_S = 1.0
 _REST, _REST_AFTER_READING = 19.0, 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveBook:
+class LiveBook(Struct, frozen=True, kw_only=True):
     """What is known of a logbook. `found`: its records, another object whenever they have changed; None before they
     could be read. `trouble` says why they cannot be read now; the rest is then what it was before. `series`: entries
     whose runs a detached series makes now; `charts`: the curves of what runs."""
@@ -103,7 +102,7 @@ class Follower:
             shown = self._runs.look(self.workspace, self.book, found, runs)
             return LiveBook(found=found, runs=shown, series=open_series(self.book), charts=self._runs.charts(self.book))
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
-            return replace(last, trouble=told(error, self.workspace))
+            return structs.replace(last, trouble=told(error, self.workspace))
 
     def _read(self) -> Findings:
         space = self._space()

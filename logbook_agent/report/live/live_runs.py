@@ -11,9 +11,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypedDict
+
+from msgspec import Struct
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.progress import RunProgress, progress_of
@@ -62,8 +63,7 @@ class LiveRun(UnfinishedRunData):
     curves: list[LastPoint]
 
 
-@dataclass(slots=True)
-class _FarRun:
+class _FarRun(Struct):
     """A run on another machine: when it is asked again, and why nothing new is known."""
 
     trouble: str | None = None

@@ -14,10 +14,11 @@ import secrets
 import socketserver
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from logbook_agent.model.errors import UsageError
 
@@ -36,8 +37,7 @@ _HEADERS = {
 _PATH = re.compile(r"/[A-Za-z0-9_.-]*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(Struct, frozen=True, kw_only=True):
     """An answer to a request, its body in pieces."""
 
     status: int = 200

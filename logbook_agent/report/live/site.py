@@ -4,7 +4,6 @@ runs."""
 from __future__ import annotations
 
 import abc
-import dataclasses
 import itertools
 import json
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from msgspec import structs
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings
@@ -110,7 +110,7 @@ class BookPage(LivePage):
             return now
         running = running_section(live.charts)
         thread = tuple(running if one.id == running.id else one for one in self._page.thread)
-        self._page = dataclasses.replace(self._page, thread=thread)
+        self._page = structs.replace(self._page, thread=thread)
         return now | {one.id: one.html for one in (*thread, *self._page.entries)}
 
     def document(self, live: LiveParts) -> str | None:

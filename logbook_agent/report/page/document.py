@@ -9,11 +9,11 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.comparison import answer_lines, words
@@ -39,8 +39,7 @@ _ENDS = re.compile(r"</(?:dd|dt|li|t(?:body|d|h|head|r))>|</p>(?=</?(?:d[dlt]|di
 _QUOTES = re.compile(r'="([\w#.-]+)"(?=[ >])(?=[^<>]*>)')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageSection:
+class PageSection(Struct, frozen=True, kw_only=True):
     """One element of the page, `<section id=...>` or `<article id=...>`: escaped, without scripts."""
 
     id: str
@@ -99,8 +98,7 @@ _BARE = re.compile(r"^\s+|^//.*\n|^/\*[^*]*\*/\n", re.MULTILINE)
 _CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """The content of a page: the sections of the `thread`, and those of its `entries`. `damaged`: for each entry that
     is left out, why it cannot be read."""
 
@@ -116,8 +114,7 @@ def page_file(topic: str) -> str:
     return INDEX_TOPIC_PAGE if f"{topic}.html" == INDEX else f"{topic}.html"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveParts:
+class LiveParts(Struct, frozen=True, kw_only=True):
     """The live parts of a page that is served: a `script` that runs beside the page's own and asks the server, and a
     `banner`, which is HTML above the sections that its caller has escaped."""
 

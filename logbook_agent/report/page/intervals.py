@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from logbook_agent.report.figures.elements import ValueScale
 
@@ -24,8 +24,7 @@ _TICKS_APART, _TICKS_A_SIDE = 15.0, 2
 _MOST_LOG = 20.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Struct, frozen=True, kw_only=True):
     """A change with its interval, as fractions of the base; None where there is none. `least` is the minimum effect,
     `outcome` the class of its marks, `said` the text alternative."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
@@ -60,8 +61,7 @@ GENERATOR = b'<meta name="generator" content="logbook-agent">'
 _HEAD_BYTES = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportFiles:
+class ReportFiles(Struct, frozen=True, kw_only=True):
     """The files of a report. `left_out`: how many entries and logbooks could not be read. `binaries`: copies of what
     runs left, in which no secret can be looked for."""
 

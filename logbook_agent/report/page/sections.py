@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.comparison.answer import Answer
@@ -37,8 +37,7 @@ def _html(text: str, ids: frozenset[str]) -> Markup:
     return Markup(as_html(text, ids))  # noqa: S704 - escaped there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageContext:
+class PageContext(Struct, frozen=True, kw_only=True):
     """The reading of a logbook, and how its texts become HTML: `ids` are the entries of the page, `drawn` those with
     plots on it, `pictured` those whose runs left pictures that are on it, `curves` the charts of its curves."""
 
@@ -101,7 +100,17 @@ def entry_section(page: PageContext, record: Record, summary: Summary, kept: Kep
     curves = page.curves.points if entry.id in page.curves.entries else 0
     shown = entry.id in page.drawn, entry.id in page.pictured, curves
     cited = [with_numbers(findings, f.text, plain=True) for f in entry.fields if "[[" in f.text]
-    made_of = [findings.records.header, record, summary["confidence"], later, answer, logs, files, shown, cited]
+    made_of: list[object] = [
+        findings.records.header,
+        record,
+        summary["confidence"],
+        later,
+        answer,
+        logs,
+        files,
+        shown,
+        cited,
+    ]
     if entry.id not in kept or kept[entry.id][0] != made_of:
         values = _values(page, record, later, answer)
         made = section(

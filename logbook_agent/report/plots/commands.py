@@ -3,12 +3,13 @@ its key, drawn again when what it shows has changed."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import structs, to_builtins
 
 from logbook_agent.cli.options import Common, Text, argument, flag, option, repeated
 from logbook_agent.cli.output import say
@@ -118,7 +119,7 @@ def plot_command(
         keep(book, chosen)
     files = {f.key: str(out) if out is not None else space.shown(plot_path(book, f.key)) for f in chosen}
     text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen)
-    common.emit("plot", [{**dataclasses.asdict(figure), "file": files[figure.key]} for figure in chosen], text)
+    common.emit("plot", [{**to_builtins(figure), "file": files[figure.key]} for figure in chosen], text)
 
 
 def _asked(space: Workspace, wanted: str | None, metric: str | None) -> tuple[str | None, str | None]:
@@ -202,4 +203,4 @@ def _save(space: Workspace, book: Book, chosen: Sequence[Figure], metric: str | 
 
 
 def _named(record: _Record, name: str) -> _Record:
-    return dataclasses.replace(record, plots=tuple(dict.fromkeys((*record.plots, name))))
+    return structs.replace(record, plots=tuple(dict.fromkeys((*record.plots, name))))

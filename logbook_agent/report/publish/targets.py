@@ -8,8 +8,9 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import Rejected, RemoteError, StoreError, UsageError
 from logbook_agent.report.page.document import INDEX
@@ -25,8 +26,7 @@ from logbook_agent.text.redaction.redactor import Redactor
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedFile:
+class PublishedFile(Struct, frozen=True, kw_only=True):
     """A file of the report, with its path below the folder of the report."""
 
     path: str
@@ -155,8 +155,7 @@ _RAW = ("-c", "core.autocrlf=false", "-c", f"core.attributesFile={os.devnull}")
 _TIMEOUT_S = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PagesBranch:
+class PagesBranch(Struct, frozen=True, kw_only=True):
     """A branch of the repository at `top`."""
 
     top: Path

@@ -9,9 +9,10 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct, field
 
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.run import Device, Host
@@ -29,8 +30,7 @@ T = TypeVar("T")
 PIECE_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineFacts:
+class MachineFacts(Struct, frozen=True, kw_only=True):
     """What is known of the machine of an executor: `version` is that of this package there, `python` what its workers
     run in."""
 
@@ -57,8 +57,7 @@ def nothing_sent() -> Iterator[None]:
         raise Unavailable(error.message, cause=error.cause, hint=error.hint) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class Submission(Struct, frozen=True, kw_only=True):
     """A run that is submitted: its sealed work, the lock of its spool, which the caller holds and closes (`claim`), and
     the secrets that the work refers to by name. Those of one `pin` are a unit: they are made one after another, in
     their order and on one machine."""

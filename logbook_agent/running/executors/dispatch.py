@@ -8,12 +8,13 @@ their order. Where that cannot be had, the machines must be declared to be equal
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import select
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.model.errors import BudgetSpent, StoreError, ToolError, UsageError
 from logbook_agent.model.header import NO_BUDGET
@@ -100,7 +101,7 @@ class Dispatch:
         self._waits = waits
         if plans and (pool_of(workspace, name) is not None or executor.is_single or not executor.is_batch):
             # Each run may be made on any machine, or only on one.
-            plans = [dataclasses.replace(plan, pin=None) for plan in plans]
+            plans = [structs.replace(plan, pin=None) for plan in plans]
         self._plans = plans
         # Of a budget each unit is taken as it starts.
         self._is_batch = executor.is_batch and book.header.limits == NO_BUDGET

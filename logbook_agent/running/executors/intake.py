@@ -10,13 +10,13 @@ skipped by later commands, for up to a minute.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run, noted
@@ -43,8 +43,7 @@ def warn_once(workspace: Workspace, text: str) -> None:
     workspace.warnings.extend([text] if text not in workspace.warnings else [])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenIn:
+class TakenIn(Struct, frozen=True, kw_only=True):
     """What was collected, by the folders of spools: runs whose end was recorded, and errors."""
 
     ended: dict[Path, Run] = field(default_factory=dict)
@@ -121,7 +120,7 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
             return None
         run = run if began is None else with_facts(run, began)
         sent = spool.get(Sent)
-        run = dataclasses.replace(run, job=sent.job if sent is not None else None)
+        run = structs.replace(run, job=sent.job if sent is not None else None)
         keep_files(book, spool, is_whole=end is not None)
         if end is None:
             return book.write_run(_without_end(run, stage, _errors(spool, workspace), reading))
@@ -129,7 +128,7 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         if began is not None and sent is not None:
             submitted = (spool.folder / SENT).stat().st_mtime
             clocks = _clock_problems(began.started, end.ended, sent=submitted, now=time.time())
-        run = dataclasses.replace(run, problems=(*run.problems, *noted(*changed, *clocks)))
+        run = structs.replace(run, problems=(*run.problems, *noted(*changed, *clocks)))
         return book.write_run(ended(run, end, reading))
 
 
@@ -143,7 +142,7 @@ def _without_end(run: Run, stage: Stage, said: str, reading: RunResults) -> Run:
     """The record of a run whose end nobody saw: nothing is made up. `said`: what its worker or its engine said last."""
     if stage == "never-started" and run.executor is not None:
         why = f"never started: {said}" if said else "never started: its worker did not start"
-        return dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(why)))
+        return structs.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(why)))
     how = Exit(lost=True) if run.executor is not None else Exit(interrupted=True)
     who = f"lost: its worker vanished{f' ({said})' if said else ''}" if how.lost else "its logbook process was gone"
     return cut_off(run, how, f"{who}; this record was rebuilt from its log", reading)

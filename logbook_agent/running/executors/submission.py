@@ -4,9 +4,10 @@ pass."""
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import time
 from collections.abc import Sequence
+
+from msgspec import structs
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run, noted
@@ -108,7 +109,7 @@ class Attempts:
         said = f"never started: {error.said}"
         said += f"; next: {error.hint}" if error.hint else ""
         run = self._book.reread(run)
-        run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(said)))
+        run = structs.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(said)))
         run = self._book.write_run(run)
         self._book.drop(spool)
         return run
@@ -129,10 +130,10 @@ def _submission(
     work, secrets = sealed(work_of(workspace, book, plan, number, left_s), workspace.redactor)
     # What holds the devices for the runs of its series must not keep these waiting.
     takes_turns = executor.devices is not None and not work.is_setup
-    work = dataclasses.replace(work, takes_turns=takes_turns, devices=executor.devices or ())
+    work = structs.replace(work, takes_turns=takes_turns, devices=executor.devices or ())
     run = planned_run(workspace, book, plan, work.run)
     host = Host(name=executor.place or this_host())
-    run = dataclasses.replace(run, executor=name, pool=pool_of(workspace, name), host=host)
+    run = structs.replace(run, executor=name, pool=pool_of(workspace, name), host=host)
     spool = book.begin(run)
     claim = stack.enter_context(spool.claimed())
     if claim is None:

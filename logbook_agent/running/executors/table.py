@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct, structs
 
 from logbook_agent.features import FEATURES, present, provided
 from logbook_agent.model.codec import CodecError, decode
@@ -22,17 +23,13 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, launchers_from, wrap
 from logbook_agent.text.phrases import nearest
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-T = TypeVar("T", bound="DataclassInstance")
+T = TypeVar("T", bound=Struct)
 # A start that is refused for a reason that may pass is tried again for so long.
 PATIENCE_S = 900.0
 _MOST_RETRY_S = 7 * 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommonSettings:
+class CommonSettings(Struct, frozen=True, kw_only=True):
     """The keys that each executor has.
 
     kind: `ssh`, `slurm`, `ray` or `command`
@@ -51,11 +48,10 @@ class CommonSettings:
             raise ValueError(f"retry_start_s is {self.retry_start_s:g}: expected seconds from 0 to {_MOST_RETRY_S:g}")
 
 
-COMMON = tuple(field.name for field in fields(CommonSettings))
+COMMON = tuple(field.name for field in structs.fields(CommonSettings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declared(Struct, frozen=True, kw_only=True):
     """One table `[executors.NAME]` of the settings in `file`."""
 
     name: str
@@ -82,7 +78,7 @@ class Declared:
             raise UsageError(
                 f"{self.what}: {error}",
                 cause=f"[executors.{self.name}] in {self.file} is not valid",
-                hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
+                hint=f"its settings are: {', '.join(f.name for f in structs.fields(settings))}",
             ) from None
 
 

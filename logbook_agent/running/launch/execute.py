@@ -10,8 +10,9 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, cast
+
+from msgspec import structs
 
 from logbook_agent.model.run import Exit
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
@@ -206,7 +207,9 @@ class _Loop:
             problems.append("the exit status of the command was lost: another part of the tool collected it")
         problems += self._job.pipe_problems(self._ended.exit)
         return JobOutcome(
-            exit=replace(self._ended.exit, timeout=self._timeout, stalled=self._stalled, interrupted=self._interrupted),
+            exit=structs.replace(
+                self._ended.exit, timeout=self._timeout, stalled=self._stalled, interrupted=self._interrupted
+            ),
             duration_s=self._ended_at - self._began,
             peak_memory_bytes=self._ended.peak_memory_bytes,
             problems=tuple(problems),

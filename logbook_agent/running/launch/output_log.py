@@ -3,12 +3,13 @@ lines; and the excerpt of such a log."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.errors import StoreError
@@ -50,7 +51,7 @@ class OutputLog:
     ) -> None:
         self._file, self._redact = _LogFile(path, files, max_bytes), redactor.text
         # What only a pattern finds is taken out when the run is taken in.
-        values = dataclasses.replace(redactor, by_value=True)
+        values = structs.replace(redactor, by_value=True)
         self._streams: dict[Stream, StreamRedactor] = {
             "stdout": StreamRedactor(values),
             "stderr": StreamRedactor(values),
@@ -249,7 +250,7 @@ class LogExcerpt:
         # A line of which the beginning is missing is shown where there is no other.
         last = last if is_whole or len(last) == 1 else last[1:]
         counted = counted or Output(bytes=self._size, lines=lines, sha256="")
-        return dataclasses.replace(
+        return structs.replace(
             counted,
             sha256=self.digest,
             log_bytes=self._size,

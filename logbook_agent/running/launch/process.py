@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
@@ -30,8 +31,7 @@ UNSEEN = "a failure before the last command of a pipe is not seen"
 _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. It is
     ended after `timeout_s`, or `stall_s` without output. `keeps` are descriptors that it inherits, `mark` what its
     processes are known by (`signals.py`)."""
@@ -56,8 +56,7 @@ class Job:
         return (f"{said}: {hint}",) if exit.code == _BROKEN_PIPE else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graces:
+class Graces(Struct, frozen=True, kw_only=True):
     """How long a process group may take to end after each signal, and how long left-over output is read."""
 
     interrupt_s: float = 5.0
@@ -66,8 +65,7 @@ class Graces:
     drain_s: float = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobOutcome:
+class JobOutcome(Struct, frozen=True, kw_only=True):
     """How a job ended. `duration_s` ends when the command does. `peak_memory_bytes`: of its largest process; None:
     unknown."""
 
@@ -115,8 +113,7 @@ def signal_number(name: str) -> int:
 # -- one child -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """How a child ended. `exit` has no flags such as `timeout`, which its caller knows, and no code or signal if the
     status was lost."""
 

@@ -9,8 +9,9 @@ import contextlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Contention
@@ -65,8 +66,7 @@ def other_runs(folder: Path, own: str = "") -> tuple[str, ...]:
     return tuple(found.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
+class Counters(Struct, frozen=True, kw_only=True):
     """What the system counts: ticks of all processors, those of them in use and stolen by the hypervisor, how often a
     processor was slowed down, and the seconds that this process and its commands used."""
 
@@ -100,17 +100,17 @@ def until_now(found: Contention, before: Counters, root: Path) -> Contention:
     """The contention with what is known when the run has ended; `before` was counted before it started."""
     after = counters(root)
     runnable, load_1m = load_now(root)
-    found = replace(found, runnable_after=runnable, load_1m_after=load_1m)
+    found = structs.replace(found, runnable_after=runnable, load_1m_after=load_1m)
     if before.throttled is not None and after.throttled is not None:
-        found = replace(found, throttled=after.throttled > before.throttled)
+        found = structs.replace(found, throttled=after.throttled > before.throttled)
     if before.ticks is None or after.ticks is None or after.ticks - before.ticks < _LEAST_TICKS:
         return found
     ticks = after.ticks - before.ticks
     own = (after.own_s - before.own_s) * os.sysconf("SC_CLK_TCK")
     others = min(1.0, max(0.0, after.used - before.used - own) / ticks)
     if before.stolen is not None and after.stolen is not None:
-        found = replace(found, stolen=round(max(0, after.stolen - before.stolen) / ticks, 4))
-    return replace(found, others=round(others, 4))
+        found = structs.replace(found, stolen=round(max(0, after.stolen - before.stolen) / ticks, 4))
+    return structs.replace(found, others=round(others, 4))
 
 
 def _throttled(root: Path) -> int | None:

@@ -8,15 +8,15 @@ committed makes no difference.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.code import Code, CodeRules, UntrackedFile
 from logbook_agent.model.errors import StoreError
@@ -40,8 +40,7 @@ class _Named(NamedTuple):
     content: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeFacts:
+class CodeFacts(Struct, frozen=True, kw_only=True):
     """The code that a command runs, and what is to be kept of it: `diff` and `untracked`.
 
     `diff` is None when there is none or it is larger than asked for; `untracked` maps the path of an
@@ -58,8 +57,8 @@ class CodeFacts:
     sources: frozenset[str] = frozenset()
     head: Mapping[str, str] = field(default_factory=dict)
     top: Path = Path()
-    looked: float = field(default=0.0, compare=False)
-    look: CodeLook | None = field(default=None, compare=False)
+    looked: float = 0.0
+    look: CodeLook | None = None
 
     def again(self) -> CodeFacts:
         """The same facts as they are now."""
@@ -89,8 +88,7 @@ def is_same_code(
     return all(path.startswith(f"{excluded}/") or rules.is_document(path) for path in paths)
 
 
-@dataclass(frozen=True, slots=True)
-class CodeLook:
+class CodeLook(Struct, frozen=True):
     """Which code `argv` runs in `cwd`. `root`: the logbook root; `keep`: the most bytes of a text to keep."""
 
     cwd: Path
@@ -119,7 +117,7 @@ class CodeLook:
             files, problems = _read(named.read, top, self.keep)
             code = Code(branch=branch_of(repository) if repository is not None else None)
             found = _facts(code, None, files, [f"code not identified: {error.message}; {error.hint}", *problems])
-        return dataclasses.replace(found, top=top, looked=looked, look=self)
+        return structs.replace(found, top=top, looked=looked, look=self)
 
     def _in_repository(self, repository: Repository, of: NamedFiles) -> CodeFacts:
         """As `facts`. Raises StoreError where git fails."""
@@ -142,14 +140,14 @@ class CodeLook:
         code = Code(commit=tree.commit, branch=branch_of(repository))
         if not is_identified:
             return _facts(code, None, files, problems)
-        code = dataclasses.replace(
+        code = structs.replace(
             code,
             dirty=bool(tree.diff or files),
             diff_sha256=hashlib.sha256(tree.diff).hexdigest() if tree.diff else None,
             diff_bytes=len(tree.diff),
         )
         diff = tree.diff if 0 < len(tree.diff) <= self.keep else None
-        found = dataclasses.replace(_facts(code, diff, files, problems), head=tree.head)
+        found = structs.replace(_facts(code, diff, files, problems), head=tree.head)
         return self._identified(found, tree.changed, excluded, tracked)
 
     def _identified(
@@ -163,10 +161,10 @@ class CodeLook:
         known = {path: one for path, one in files.items() if one is not None and path not in documents}
         known |= found.files
         sources = {path for path in known if self.rules.is_source(path)} | found.files.keys() | (named & known.keys())
-        code = dataclasses.replace(
+        code = structs.replace(
             found.code, identity=_digest(known), sources=_digest({path: known[path] for path in sources})
         )
-        return dataclasses.replace(found, code=code, files=known, sources=frozenset(sources))
+        return structs.replace(found, code=code, files=known, sources=frozenset(sources))
 
 
 def _read(paths: Sequence[Path], top: Path, keep: int) -> tuple[list[_Named], list[str]]:
@@ -189,7 +187,7 @@ def _digest(files: Mapping[str, str]) -> str:
 def _facts(code: Code, diff: bytes | None, files: Sequence[_Named], problems: Sequence[str]) -> CodeFacts:
     entries = {one.file.path: one.entry for one in files}
     return CodeFacts(
-        code=dataclasses.replace(code, untracked=tuple(one.file for one in files)),
+        code=structs.replace(code, untracked=tuple(one.file for one in files)),
         diff=diff,
         untracked={one.file.path: one.content for one in files if one.content is not None},
         problems=tuple(problems),

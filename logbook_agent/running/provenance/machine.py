@@ -11,8 +11,9 @@ import collections
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from logbook_agent.model.run import Contention, Device, Host
 from logbook_agent.running.programs import find_program, output_of
@@ -130,8 +131,7 @@ def _name(root: Path, pid: int) -> str:
         return "?"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accelerator:
+class Accelerator(Struct, frozen=True, kw_only=True):
     """A GPU, a part of one (without a name: which one, its driver alone knows), or a TPU chip."""
 
     name: str

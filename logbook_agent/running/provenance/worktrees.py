@@ -16,9 +16,10 @@ import shutil
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
+
+from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git, write_git
@@ -36,8 +37,7 @@ ORIGIN = "origin"
 _SAID_CHARS = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkout:
+class Checkout(Struct, frozen=True, kw_only=True):
     """The working tree `top` that a command was typed in, at `inside` (a path from the top, `.` for the top itself)."""
 
     top: Path

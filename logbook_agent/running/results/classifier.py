@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.gates import Gate
 from logbook_agent.model.header import STEP, Metric
@@ -29,8 +30,7 @@ _NAN = float("nan")
 _UNSTATED = Measurement(samples=())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownKeys:
+class KnownKeys(Struct, frozen=True, kw_only=True):
     """What is known of the keys of a run's rows before it starts: the metrics that the logbook has `declared`, its
     `axes`, the `gates` of the run, and its own `config` and command."""
 
@@ -117,9 +117,9 @@ class Classifier:
 
     def reduced(self, name: str) -> Metric:
         """How a curve of this name is reduced, as the logbook declares it, with its direction and unit."""
-        described = self._described(name, replace(self._stated.get(name, _UNSTATED), samples=()))
+        described = self._described(name, structs.replace(self._stated.get(name, _UNSTATED), samples=()))
         declared = self.declared.get(name, Metric(name=name))
-        return replace(declared, direction=described.direction, unit=described.unit)
+        return structs.replace(declared, direction=described.direction, unit=described.unit)
 
     def completed(self, row: Row) -> Row:
         """A row with the run's config, and with units and directions where it left them open. Of config, the row's own
@@ -129,7 +129,7 @@ class Classifier:
             if own != meant:
                 self._problem(f"{cut(key, 40)}: the row says {cut(own, 40)}, --config says {cut(meant, 40)}")
         metrics = {name: self._described(name, m) for name, m in row.metrics.items()}
-        return replace(row, config={**self._run_config, **row.config}, metrics=metrics)
+        return structs.replace(row, config={**self._run_config, **row.config}, metrics=metrics)
 
     def _described(self, name: str, given: Measurement) -> Measurement:
         """Unit and direction: the logbook's declaration, then the run's own, then the table of units. A number that
@@ -224,7 +224,7 @@ class RowPoints:
         if self._sink is None or not points:
             return False
         config = {**row.config, **of_rank(rank)}
-        self._sink.add(replace(row, config=config), points, line)
+        self._sink.add(structs.replace(row, config=config), points, line)
         labels = self._labels.setdefault(row_key(config), {}) if row.labels else {}
         for key, text in row.labels.items():
             if labels.setdefault(key, text) != text:
@@ -246,7 +246,7 @@ class RowPoints:
         found = []
         for curve in curves:
             key, config = row_key(curve.config), {**run_config, **curve.config}
-            found.append(replace(curve, config=config))
+            found.append(structs.replace(curve, config=config))
             is_rank = RANK in curve.config and not self._keys.is_config(RANK)
             labels = {**of_rank(str(curve.config[RANK]) if is_rank else None), **self._labels.get(key, {})}
             config = {name: value for name, value in config.items() if name != RANK or not is_rank}

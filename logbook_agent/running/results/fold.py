@@ -16,8 +16,9 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec import structs
 
 from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.stats import median
@@ -45,7 +46,7 @@ def is_measuring(row: Row) -> bool:
 
 def measured(row: Row) -> Row:
     """A row without the metrics of which some report was no number: a median of the others would hide that."""
-    return replace(row, metrics={n: m for n, m in row.metrics.items() if not any(map(math.isnan, m.samples))})
+    return structs.replace(row, metrics={n: m for n, m in row.metrics.items() if not any(map(math.isnan, m.samples))})
 
 
 def fold(rows: Iterable[Row], problem: Problem, *, explicit: bool) -> list[Row]:
@@ -141,7 +142,7 @@ def _are_far_apart(values: Sequence[float]) -> bool:
 def completed(row: Row, more: Row) -> Row:
     """A row with what another one says and it does not."""
     known = row.metrics.keys() | row.observations.keys() | row.labels.keys() | row.config.keys()
-    return replace(
+    return structs.replace(
         row,
         metrics={**row.metrics, **{k: v for k, v in more.metrics.items() if k not in known}},
         observations={**row.observations, **{k: v for k, v in more.observations.items() if k not in known}},
@@ -206,20 +207,20 @@ def join_loose(rows: Sequence[Row], loose: Sequence[Row], reduced: Set[str]) -> 
     if len(rows) != 1 or rows[0].failed is not None:
         return [*rows, *loose]
     replaced = reduced & {name for row in loose for name in row.metrics}
-    only = replace(rows[0], metrics={name: m for name, m in rows[0].metrics.items() if name not in replaced})
+    only = structs.replace(rows[0], metrics={name: m for name, m in rows[0].metrics.items() if name not in replaced})
     apart = []
     for row in loose:
         units = {name: m.unit for name, m in only.metrics.items() if m.unit}
         if any(m.unit and units.get(name, m.unit) != m.unit for name, m in row.metrics.items()):
-            apart.append(replace(row, config=only.config))
+            apart.append(structs.replace(row, config=only.config))
             continue
         held = {(name, sample) for name, m in only.metrics.items() for sample in m.samples}
         fresh = {
-            name: replace(m, samples=samples)
+            name: structs.replace(m, samples=samples)
             for name, m in row.metrics.items()
             if (samples := tuple(sample for sample in m.samples if (name, sample) not in held))
         }
-        only = _one_row([only, replace(row, metrics=fresh)], lambda text: None)
+        only = _one_row([only, structs.replace(row, metrics=fresh)], lambda text: None)
     return [only, *apart]
 
 
@@ -231,7 +232,7 @@ def labels_of(bare: Sequence[Row]) -> list[Row]:
     found = []
     for rows in cases.values():
         labels = {name: _one_label(texts) for name, texts in _by_name(row.labels for row in rows).items()}
-        found.append(replace(_one_row(rows, lambda text: None), labels=labels))
+        found.append(structs.replace(_one_row(rows, lambda text: None), labels=labels))
     return found
 
 

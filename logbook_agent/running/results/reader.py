@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.gates import SAME
 from logbook_agent.model.header import STEP
@@ -44,8 +45,7 @@ _LAST_CHARS = 120
 _TRACEBACK = "Traceback (most recent call last)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultReading:
+class ResultReading(Struct, frozen=True, kw_only=True):
     """The rows of a run; what was said again was folded. The reduction of each of its curves stands in a row."""
 
     rows: tuple[Row, ...] = ()
@@ -53,8 +53,7 @@ class ResultReading:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(Struct):
     """The first 50 different problems, and how many there were beyond them."""
 
     shown: dict[str, None] = field(default_factory=dict)
@@ -89,7 +88,7 @@ class ResultReader:
         self._clean = clean
         self._problems = Problems()
         self._run_config = self._clean_config(dict(known.config))
-        self._keys = keys = Classifier(replace(known, config=self._run_config), self._problems.add)
+        self._keys = keys = Classifier(structs.replace(known, config=self._run_config), self._problems.add)
         self._points = RowPoints(keys, self._problems.add, make_sink)
         self._forms = PlainForms(keys.declared, self._points.plain_steps, keys.is_config)
         # JSON rows; RESULT lines; METRIC lines; of plain lines the last of each metric and rank with how many there
@@ -188,7 +187,7 @@ class ResultReader:
         rows = []
         for row, steps in rows_from_json(text, problem, self._clean, step_keys=self._points.steps):
             if not steps:
-                rows.append(replace(row, labels={**of_rank(rank), **row.labels}))
+                rows.append(structs.replace(row, labels={**of_rank(rank), **row.labels}))
             elif self._points.add(row, steps, rank):
                 self._reported.update(row.metrics.keys() & self._keys.declared.keys())
                 self._keys.learn(Row(metrics=row.metrics))
@@ -286,8 +285,8 @@ class ResultReader:
 
     def _row(self, words: ResultWords) -> Row:
         row = self._keys.row(words.pairs)
-        metrics = {name: replace(m, unit=m.unit or words.unit) for name, m in row.metrics.items()}
-        return replace(row, metrics=metrics, labels={**of_rank(words.rank), **row.labels})
+        metrics = {name: structs.replace(m, unit=m.unit or words.unit) for name, m in row.metrics.items()}
+        return structs.replace(row, metrics=metrics, labels={**of_rank(words.rank), **row.labels})
 
     def _plain_words(self) -> list[ResultWords]:
         """The last value in a plain form of each metric that was not reported otherwise, for each rank."""

@@ -15,9 +15,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
 from logbook_agent.model.run import Exit, noted
@@ -98,7 +99,7 @@ def _work(spool: Spool, lock: int | None) -> int:
 def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops: StopRequests) -> None:
     """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
     redactor = redactor_of(work, environ)
-    spool = replace(spool, redactor=lambda: redactor)
+    spool = structs.replace(spool, redactor=lambda: redactor)
     place = Workplace(
         environ=environ,
         redactor=redactor,
@@ -110,10 +111,10 @@ def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops
     try:
         with turn(work, environ, stops, watch.waits) as found, slot(work) as own:
             held_on = (own.descriptor,) if own.descriptor is not None else ()
-            place = replace(place, turn=replace(found, keeps=(*found.keeps, *held_on)))
+            place = structs.replace(place, turn=structs.replace(found, keeps=(*found.keeps, *held_on)))
             spool.files.write(ROOM, os.urandom(_ROOM_BYTES), durable=False)
             end = perform(own.work, place, watch, stops)
-            end = replace(end, problems=(*end.problems, *noted(*own.problems())))
+            end = structs.replace(end, problems=(*end.problems, *noted(*own.problems())))
     except (LogbookError, OSError) as error:
         if spool.has(BEGAN):
             raise  # the command may have been started, and nobody saw its end

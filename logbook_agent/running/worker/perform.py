@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent import __version__
 from logbook_agent.features import hook_module
@@ -106,7 +107,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         problems=(*facts.problems, *changes, *noted(*spent, *log.problems, *outcome.problems)),
     )
     artifacts, not_kept = _artifacts(work, place, named_files(place.files), stops)
-    return dataclasses.replace(end, artifacts=artifacts, problems=(*end.problems, *noted(*not_kept)))
+    return structs.replace(end, artifacts=artifacts, problems=(*end.problems, *noted(*not_kept)))
 
 
 def named_files(files: Folder) -> list[str]:
@@ -177,13 +178,13 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
     contention, runs = other_users(host=host_root(place.environ)), _runs_beside(work, place)
     inputs, not_read = input_facts(work.inputs, cwd)
     held = [f"contended: {who} held an accelerator" for who in (contention.accelerator if contention else ())]
-    return dataclasses.replace(
+    return structs.replace(
         facts,
         started=stamp(place.now()),
         devices=visible_devices(environ),
         software={**software_versions(work.argv, cwd, environ, work.packages), **facts.software},
         env=relevant_env(environ, work.env_patterns),
-        contention=dataclasses.replace(contention or Contention(), runs=runs) if runs else contention,
+        contention=structs.replace(contention or Contention(), runs=runs) if runs else contention,
         inputs=inputs,
         problems=(*facts.problems, *noted(*held, *not_read)),
     )
@@ -216,12 +217,12 @@ def keep_code(found: CodeFacts, *, files: Folder, redactor: Redactor) -> Code:
         return name
 
     untracked = (
-        dataclasses.replace(
+        structs.replace(
             file, kept=kept(found.untracked.get(file.path), f"-{_safe_name(redactor, utf8(Path(file.path).name))}")
         )
         for file in found.code.untracked
     )
-    return dataclasses.replace(found.code, diff_kept=kept(found.diff, ".diff"), untracked=tuple(untracked))
+    return structs.replace(found.code, diff_kept=kept(found.diff, ".diff"), untracked=tuple(untracked))
 
 
 def _safe_name(redactor: Redactor, name: str) -> str:

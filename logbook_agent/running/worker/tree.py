@@ -4,15 +4,15 @@ right again from their archive, which lies beside the slots; what commands wrote
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import itertools
 import os
 import stat
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.worker.work import Work
@@ -24,8 +24,7 @@ ARCHIVE = ".tar.gz"
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(Struct, frozen=True, kw_only=True):
     """`work` as it holds in its slot, a `folder` that is held by a descriptor, which the command inherits. Both are
     None for work that no files were synced for."""
 
@@ -62,7 +61,7 @@ def slot(work: Work) -> Iterator[Slot]:
             str(folder / Path(path).relative_to(original)) if Path(path).is_relative_to(original) else path
             for path in (work.cwd, work.root)
         )
-        own = Slot(work=dataclasses.replace(work, cwd=cwd, root=root), folder=folder, descriptor=descriptor)
+        own = Slot(work=structs.replace(work, cwd=cwd, root=root), folder=folder, descriptor=descriptor)
         _check_folder(own.work)
         yield own
     finally:

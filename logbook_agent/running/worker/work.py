@@ -6,12 +6,12 @@ its own name in `env` keeps it; a word of the command gets a name of ours, under
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
+
+from msgspec import Struct, field, structs
 
 from logbook_agent.model.code import Code, CodeRules
 from logbook_agent.model.codec import CodecError, decode, encode
@@ -28,8 +28,7 @@ from logbook_agent.text.redaction.shapes import Rule
 Stream = Literal["stdout", "stderr"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Awaited:
+class Awaited(Struct, frozen=True, kw_only=True):
     """The file that a benchmark tool writes: its path or pattern (empty: logbook provides the file), the path from
     there of a file that explains it, and that of one whose keys are the tool's names of this machine."""
 
@@ -38,8 +37,7 @@ class Awaited:
     names: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(Struct, frozen=True, kw_only=True):
     """One execution of one command, with all that a worker needs to make it without the logbook.
 
     `executable` is what argv[0] resolved to (empty: the worker looks for it), `env` is set for the process.
@@ -104,8 +102,7 @@ class Work:
         return min((limit for limit in (self.timeout_s, self.left_s) if limit is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
     as it runs; and what went wrong."""
 
@@ -113,8 +110,7 @@ class Turn:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workplace:
+class Workplace(Struct, frozen=True, kw_only=True):
     """Where a worker works: the environment and the clock there, what is hidden before it reaches a file, the folder
     for its `files`, and its turn."""
 
@@ -157,7 +153,7 @@ def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
     hidden |= {f"env.{name}": (name, v) for name, v in work.env.items() if redactor.named(name, v) != v}
     if redactor.text(work.executable) != work.executable:
         hidden["executable"] = f"{OWN}EXECUTABLE", work.executable
-    safe = dataclasses.replace(
+    safe = structs.replace(
         work,
         argv=tuple("" if f"argv.{place}" in hidden else word for place, word in enumerate(work.argv)),
         env={name: "" if f"env.{name}" in hidden else value for name, value in work.env.items()},
@@ -178,7 +174,7 @@ def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
             hint=f"set {missing[0]} there",
         )
     found = {place: environ[name] for place, name in work.hidden.items()}
-    return dataclasses.replace(
+    return structs.replace(
         work,
         argv=tuple(found.get(f"argv.{place}", word) for place, word in enumerate(work.argv)),
         env={name: found.get(f"env.{name}", value) for name, value in work.env.items()},

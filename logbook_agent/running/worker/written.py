@@ -5,13 +5,14 @@ A file that was there before and was not written by this command is not copied: 
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import os
 import shlex
 import stat
 import time
 from pathlib import Path
+
+from msgspec import structs
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.worker_report import WrittenFacts
@@ -48,7 +49,7 @@ class WrittenFile:
         text = str(self._place)
         words = (word.replace(PLACE, shlex.quote(text) if work.shell else text) for word in work.argv)
         env = {name: value.replace(PLACE, text) for name, value in work.env.items()}
-        return dataclasses.replace(work, argv=tuple(words), env=env)
+        return structs.replace(work, argv=tuple(words), env=env)
 
     def copied(self) -> WrittenFacts:
         """What the command wrote, after the file that it wrote last was copied, with those that explain it."""
@@ -70,7 +71,7 @@ class WrittenFile:
             except StoreError as error:
                 errors[name] = error.message
         is_old = now[str(newest)][0] / 1e9 < self._began - _SLACK_S
-        return dataclasses.replace(facts, name=newest.name, is_old=is_old, error=errors.get(FILE))
+        return structs.replace(facts, name=newest.name, is_old=is_old, error=errors.get(FILE))
 
     def _stamps(self) -> dict[str, _Stamp]:
         """The files that there are now, each with what changes when it is written."""

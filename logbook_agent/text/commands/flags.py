@@ -9,7 +9,8 @@ import functools
 import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.text.commands.script import Simple, Word, simple_commands_of
 
@@ -77,8 +78,7 @@ def _implied(name: str) -> Iterator[str]:
 # -- what config does not explain ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(Struct, frozen=True, kw_only=True):
     """A command line without the order of its flags: values by flag as typed (`--topk`, `K` of `K=V`), other words.
 
     A switch has no value: the empty text stands for it.

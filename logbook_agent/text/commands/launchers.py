@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
@@ -27,8 +28,7 @@ KEYS = ("template", "target", "env_template")
 _EXAMPLE = "template = 'ssh {name} {command}'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launcher:
+class Launcher(Struct, frozen=True, kw_only=True):
     """One configured launcher, a prefix of commands.
 
     template: shell words with `{command}`, and `{env}` and `{name}` if needed
@@ -46,8 +46,7 @@ class Launcher:
         return tuple(shlex.split(self.template))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launched:
+class Launched(Struct, frozen=True, kw_only=True):
     """A command behind a launcher: `argv` starts here, `launch.command` runs there.
 
     `local_env` holds for the launcher's own process, `remote_env` for the command. `submits`: the launcher returns

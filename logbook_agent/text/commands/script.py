@@ -10,7 +10,8 @@ import posixpath
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.text.commands.known import remote_part
 from logbook_agent.text.shell_words import has_expansion, split_env_word
@@ -45,8 +46,7 @@ _UV_VALUES = frozenset(_UV_OPTIONS.split())
 _DEPTH = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One word; `expanded` when the shell would replace some of `text` by something unknown here."""
 
     text: str

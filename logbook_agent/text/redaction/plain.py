@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import structs
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError
@@ -143,7 +144,7 @@ def clean_run(run: Run, redactor: Redactor) -> Run:
     hidden = {name for row in run.rows for name in _secret_numbers(row)}
     if hidden:
         rows = tuple(
-            dataclasses.replace(
+            structs.replace(
                 row,
                 metrics={name: m for name, m in row.metrics.items() if name not in hidden},
                 observations={name: None if name in hidden else value for name, value in row.observations.items()},
@@ -152,7 +153,7 @@ def clean_run(run: Run, redactor: Redactor) -> Run:
         )
         shown = ", ".join(redactor.text(name) for name in sorted(hidden))
         said: str = f"left out: {shown}: a number under a secret's name is not a measurement"
-        run = dataclasses.replace(run, rows=rows, problems=(*run.problems, *noted(said)))
+        run = structs.replace(run, rows=rows, problems=(*run.problems, *noted(said)))
     return clean_record(run, redactor)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from logbook_agent.text.escapes import with_places, without_escapes
 from logbook_agent.text.redaction import finders, named
@@ -24,8 +24,7 @@ _SHORT, _LONG = 256, re.compile("[A-Za-z0-9]{20}")
 _WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 
 
-@dataclass(frozen=True)
-class Redactor:
+class Redactor(Struct, frozen=True, dict=True):
     """Known secrets become `$NAME`, those known by their shape or name `[redacted:KIND]`.
 
     Redacting twice changes nothing more. `extra_names` are further names that hold secrets, `extra_rules` further
@@ -41,7 +40,7 @@ class Redactor:
     def knowing(self, more: Iterable[Secret]) -> Redactor:
         """The same redactor with further known secrets; itself where there are none."""
         new = tuple(secret for secret in dict.fromkeys(more) if secret not in self.secrets)
-        return dataclasses.replace(self, secrets=(*self.secrets, *new)) if new else self
+        return structs.replace(self, secrets=(*self.secrets, *new)) if new else self
 
     @property
     def settings_key(self) -> str:

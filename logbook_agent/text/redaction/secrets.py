@@ -9,7 +9,8 @@ import re
 import shlex
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from logbook_agent.text.redaction.names import is_secret_value, mark, secret_kind
 
@@ -23,8 +24,7 @@ MAX_FORM = 2048
 _COLUMNS = 76
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secret:
+class Secret(Struct, frozen=True, kw_only=True):
     """A known value. It is shown as `$NAME`; one that has a `kind` was found under no variable's name, and is shown as
     `[redacted:KIND]`."""
 

@@ -11,11 +11,11 @@ people of this field use: gitleaks knows the others.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """The shape of a secret; a project adds at most 100, of at most 2,000 characters.
 
     id: a secret becomes `[redacted:ID]`; a-z, 0-9 and `-`

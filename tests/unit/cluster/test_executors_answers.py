@@ -6,11 +6,11 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import field
 
 from logbook_agent.cluster.job_templates import job_state
 from logbook_agent.cluster.questions import Shell
@@ -40,8 +40,7 @@ _PIECES = [(name, at, b"x") for name in _NAMES for at in (-1, 0, 7)]
 _FOLDER = "~/far/spools/a.0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login(Shell):
+class Login(Shell, frozen=True, kw_only=True):
     """A machine whose Slurm says so of a job."""
 
     host: str | None = "somewhere"

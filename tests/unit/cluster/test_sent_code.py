@@ -21,7 +21,8 @@ def test_a_worker_needs_the_standard_library_alone_and_reads_no_results() -> Non
                 imported.add(str(node.module).partition(".")[0])
             elif isinstance(node, ast.Import):
                 imported |= {one.name.partition(".")[0] for one in node.names}
-    assert imported - sys.stdlib_module_names == {"logbook_agent"}
+    assert imported - sys.stdlib_module_names == {"logbook_agent", "msgspec"}
+    assert "msgspec.py" in found
     assert "logbook_agent/running/worker/perform.py" in found
     rooms = {place.split("/")[1] for place in found if place.count("/") > 1}
     assert rooms == {"artifacts", "cluster", "model", "running", "store", "text"}

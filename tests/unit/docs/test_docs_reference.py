@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
+
+from msgspec import structs
 
 from logbook_agent.api import Logbook
 from logbook_agent.entries.stated import HeaderParts
@@ -80,7 +81,7 @@ IMPLIED |= {Run: {"entry", "run", "name"}}
 
 def test_every_key_is_in_the_reference() -> None:
     names = {
-        page: {f.name for of in parts for f in dataclasses.fields(of) if f.name not in IMPLIED.get(of, ())}
+        page: {f.name for of in parts for f in structs.fields(of) if f.name not in IMPLIED.get(of, ())}
         for page, parts in PARTS.items()
     }
     names["results.md"] |= {*KNOWN}

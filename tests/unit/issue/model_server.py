@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.pace import Pace, Stale

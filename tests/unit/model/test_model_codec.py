@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, structs
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.comparison import Design, Question
@@ -43,9 +43,16 @@ st.register_type_strategy(
     Budget, st.builds(Budget, runs=st.none() | st.integers(1), hours=st.none() | st.floats(0.1, 99))
 )
 st.register_type_strategy(Metric, st.builds(Metric, reduce=reductions, **of_metric))
-for named in (Entry, Header):
-    of_fields = {name: st.from_type(hint) for name, hint in typing.get_type_hints(named).items()}
-    st.register_type_strategy(named, st.builds(named, **{**of_fields, "plots": plots, "gates": gates}))
+OWN = {"plots": plots, "gates": gates}
+
+
+def of_fields(cls: type) -> st.SearchStrategy[object]:
+    hints = typing.get_type_hints(cls)
+    return st.builds(cls, **{name: OWN.get(name, st.from_type(hint)) for name, hint in hints.items()})
+
+
+for one in {*Struct.__subclasses__()} - {Design, Question, Budget, Metric}:
+    st.register_type_strategy(one, of_fields)
 
 
 ENTRY = {"id": "X-000", "title": "t", "opened": "o"}
@@ -56,9 +63,9 @@ ENTRY = {"id": "X-000", "title": "t", "opened": "o"}
 def test_round_trip(cls: type) -> None:
     @given(st.from_type(cls))
     def check(value: object) -> None:
-        known = {f.name for f in dataclasses.fields(cls)}
+        known = {f.name for f in structs.fields(cls)}
         if "extra" in known:
-            value = dataclasses.replace(value, extra={k: v for k, v in value.extra.items() if k not in known})
+            value = structs.replace(value, extra={k: v for k, v in value.extra.items() if k not in known})
         assert decode(cls, encode(value)) == value
 
     check()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
@@ -39,7 +39,7 @@ def test_a_git_folder_that_cannot_be_written(
             reservations_of(root, "MOE")
         return
     found = reservations_of(root, "MOE")
-    assert dataclasses.replace(found, warning=None) == Reservations(
+    assert structs.replace(found, warning=None) == Reservations(
         files=Folder(root / ".ids/MOE", root), root=root, prefix="MOE"
     )
     assert found.warning == f"{folder}/.git is read-only: IDs are not shared with other worktrees of this clone"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import pytest
 import yaml
+from msgspec import structs
 
 from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.reading import parse_recipe
@@ -37,7 +37,7 @@ def test_the_state_of_an_entry_and_its_sweep_agree_on_which_runs_are_made(
     use = RecipeUse(name="modes", digest="0", runs=2)
     entry = Entry(id="E-000", opened="", title="Modes", recipe=use)
     first = Run(entry="E-000", run=1, argv=("x",), started="", exit=Exit(code=0), config={"mode": 1}, label="first")
-    runs = (first, dataclasses.replace(first, run=2, config=config, label=label))
+    runs = (first, structs.replace(first, run=2, config=config, label=label))
     assert not EarlierSweep(entry=entry, use=use, runs=runs).is_complete
     assert record_of(entry, runs, lambda run: "gone").state == "interrupted"
 

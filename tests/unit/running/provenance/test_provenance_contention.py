@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from logbook_agent.model.load import BUSY, IDLE, STOLEN, busy_text, is_busy
 from logbook_agent.model.run import Contention

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook
 
@@ -46,7 +47,7 @@ def repo(tmp_path: Path) -> Path:
 
 
 def facts(top: Path, *argv: str, root: str = "logbooks", keep: int = 1000) -> CodeFacts:
-    return CodeLook(top, top / root, argv or ("true",), ENV, keep=keep).facts()
+    return replace(CodeLook(top, top / root, argv or ("true",), ENV, keep=keep).facts(), look=None, looked=0.0)
 
 
 def identity(top: Path, *argv: str, root: str = "logbooks") -> str:
