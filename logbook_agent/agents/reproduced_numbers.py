@@ -12,7 +12,6 @@ from logbook_agent.findings.case_repeats import repeats
 from logbook_agent.findings.cases import Case, cases, value_of
 from logbook_agent.findings.comparison.words import percent, signed
 from logbook_agent.findings.identity import COMMAND, residue
-from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Exit, Run
@@ -79,7 +78,7 @@ class Reproduction(Struct, frozen=True, kw_only=True):
     labels: tuple[ReproducedLabel, ...] = ()
 
     def data(self) -> dict[str, object]:
-        return {**to_builtins(self), "run": encode(self.run)}
+        return dict(to_builtins(self, enc_hook=str))
 
     def lines(self) -> list[str]:
         """The outcome, then a line for each reason and number."""

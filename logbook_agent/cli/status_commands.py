@@ -147,9 +147,11 @@ def _running(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str
     yield "; ".join([f"{one['state']}: {one['id']}/{one['run']} {where}, since {one['since']}", *said]), ""
 
 
-def _open(of: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+def _open(of: Mapping[str, Any], data: StatusAnswer) -> Iterator[tuple[str, str]]:
+    """The entries that wait; a run that goes on has its line already."""
+    going = {one["id"] for one in data.get("running", ())}
     for state, entries in of.items():
-        for one in entries:
+        for one in (e for e in entries if e["id"] not in going):
             step = f"; next: {one['next']}" if "next" in one else ""
             yield f"{state}: {one['id']} {one['title']}{step}", "failed" if state == "failed" else ""
 

@@ -24,6 +24,7 @@ from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 
 StepKind = Literal["criterion", "plan", "run", "comparison", "next action", "replication", "first comparison"]
+_PLANNED = ("planned", "blocked")
 # Of what waits, the states that nobody ends here.
 _GOING = ("running", "submitted", "unknown")
 # Stop criteria that are met by going on, whatever comes next.
@@ -61,7 +62,8 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     numbers = {id(criterion): at for at, criterion in enumerate(thread.header.stop_criteria, start=1)}
     yield from (_criterion(numbers[id(one)], one) for one in unmet(thread.header) if has_command(one))
     going_on = {one.entry for one in answers if one.command}
-    yield from (_waiting(s) for s in thread.open if s["state"] not in _GOING and s["id"] not in going_on)
+    waiting = [s for s in thread.open if s["state"] in _PLANNED or (s["runs"] and s["state"] not in _GOING)]
+    yield from (_waiting(s) for s in waiting if s["id"] not in going_on)
     yield from (_withheld(s, why) for s in reversed(thread.counted) if (why := withheld(s)))
     yield from (_comparison(one) for one in answers if one.command)
     yield from map(_written, reversed(thread.next_actions))
@@ -72,7 +74,7 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
 def _waiting(said: Summary) -> OpenStep:
     """What an entry waits for: a plan that somebody takes up, or a run that did not come to its end."""
     entry, state = said["id"], said["state"]
-    if state in ("planned", "blocked"):
+    if state in _PLANNED:
         return OpenStep(kind="plan", entry=entry, text=f"{said['title']} ({state})", why=f"{entry} is {state}")
     text = f"{'Wait for the run' if state == 'orphaned' else 'Run it again'}: {said['title']}"
     return OpenStep(kind="run", entry=entry, text=text, why=f"{entry} is {state}")

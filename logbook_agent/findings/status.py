@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -131,7 +131,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _newest("detached_series", reversed(here.series))
     yield _newest("claimed", reversed(here.claims))
     yield _newest("executed", reversed(here.executed))
-    yield _open(thread, {one.run.entry for one in here.runs})
+    yield _open(thread)
     yield _newest("next_actions", _next_actions(found))
     yield _newest("negative_results", [_said(e, e["negative"]) for e in _not_superseded(thread, thread.negative)])
     # What is said above is not said again.
@@ -233,11 +233,10 @@ def _criterion(criterion: Criterion, here: OnMachine) -> dict[str, object]:
     return line | ({"command": command} if command else {})
 
 
-def _open(thread: Thread, running: Container[str]) -> _Section:
-    """Entries that wait, by state, the newest of the most urgent state first; those that are `running` have lines of
-    their own."""
+def _open(thread: Thread) -> _Section:
+    """Entries that wait, by state, the newest of the most urgent state first."""
     urgency = list(dict.fromkeys(e["state"] for e in thread.open))
-    newest = [e for e in reversed(thread.open) if e["id"] not in running]
+    newest = list(reversed(thread.open))
     newest.sort(key=lambda e: urgency.index(e["state"]))
     of: dict[str, list[dict[str, object]]] = {}
     for e in newest[:SHOWN]:

@@ -16,7 +16,7 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue import inert
 from logbook_agent.issue.values import Links
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import header_values, opening_values
 from logbook_agent.pages.embedded import NamedPlot, opening_with_numbers
@@ -76,14 +76,27 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
         ) | {"asked": inert.prose(first.asked)}
 
     @property
-    def criteria(self) -> list[str]:
-        """The stop criteria as in the view, each with its box."""
-        texts = header_values(self.header)["stop_criteria"]
-        boxed = (
-            text if c.judgement or c.computed else f"[ ] {text}"
-            for c, text in zip(self.header.stop_criteria, texts, strict=True)
-        )
-        return list(map(inert.line, boxed))
+    def criteria(self) -> list[dict[str, object]]:
+        return [self._criterion(c) for c in self.header.stop_criteria]
+
+    def _criterion(self, criterion: Criterion) -> dict[str, object]:
+        judged, computed = criterion.judgement, criterion.computed
+        return {
+            "text": inert.line(criterion.text),
+            "met": criterion.met,
+            "judged": judged is not None,
+            "computed": inert.escape(inert.words(computed.text)) if computed is not None else "",
+            "evidence": self._evidence(judged.evidence.strip()) if judged is not None else "",
+            "by": inert.escape(inert.words(judged.by)) if judged is not None else "",
+            "at": self.date(judged.at) if judged is not None else "",
+            "doubt": inert.escape(criterion.doubt or ""),
+        }
+
+    def _evidence(self, evidence: str) -> str:
+        """An address as it stands, an entry linked, other words as prose."""
+        if inert.is_address(evidence):
+            return evidence
+        return self.id_link(evidence) if evidence in self.thread.by_id else inert.line(evidence)
 
     @property
     def closing(self) -> dict[str, object] | None:

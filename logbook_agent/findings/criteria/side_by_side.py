@@ -86,7 +86,7 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     primary = [m.name for m in facts.metrics if m.primary]
     metric = asked.metric or next(iter(primary), None)
     all_ = [*_findings(asked, facts, base, side, metric)]
-    present = [one for one in all_ if _is_present(facts, one, base, side)]
+    present = [(a, f) for a, f in all_ if _is_present(facts, a, f.side, base, side)]
     for found in (all_, present):
         latest = _latest(asked, facts, found)
         entries = [answer.entry for answer, _ in latest]
@@ -96,9 +96,14 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
     named = metric if metric not in primary else None
     others = sorted((one for one in latest if one not in good), key=lambda one: one[1].is_settled)
-    if present and not latest:
-        entry = present[-1][0].entry
-        return unmet(f"{count}{entry} was discarded by {facts.discarded[entry]}")
+    for answer in _asked(facts, base, side) if not others else ():
+        if (by := facts.discarded.get(answer.entry)) is not None:
+            return unmet(f"{count}{answer.entry} was discarded by {by}")
+        if answer.failure is not None:
+            name, why = answer.failure
+            way = facts.go_on(answer)
+            command = "" if way.lacks == "mend" else way.command
+            return unmet(f"{count}{answer.entry}: {label(answer, name)} failed: {why}", entries, command=command)
     if not others:
         before = all_[-1][0] if all_ and not present else None
         why, command = _missing(asked, facts, base, side, named, before)
@@ -132,14 +137,30 @@ def _latest(asked: SideBySide, facts: Facts, found: Sequence[Found]) -> list[Fou
     return [one for _, one in latest.values()]
 
 
-def _is_present(facts: Facts, found: Found, base: Config, side: Config) -> bool:
-    """Whether the codes of a comparison are those that the names of a criterion have now, as far as git knows them."""
-    answer, finding = found
+def _asked(facts: Facts, base: Config, side: Config) -> Iterator[Answer]:
+    """The comparisons of these values, codes as they are now, from the latest on; those that have no number, too."""
+    axis, *more = _axes(base, side)
+    rest = {name: canonical(value) for name, value in side.items() if name not in (axis, *more)}
+    for answer in reversed(facts.answers):
+        asked, known = answer.question, [f.config for f in answer.findings]
+        is_asked = asked.axis == (CODE_AXIS if axis in OF_CODE else axis) and _is_named(
+            facts, answer, asked.base, base[axis]
+        )
+        is_else = any(name in of and canonical(of[name]) != value for name, value in rest.items() for of in known)
+        tested = [name for name in asked.sides if is_asked and _is_named(facts, answer, name, side[axis])]
+        if not is_else and any(_is_present(facts, answer, name, base, side) for name in tested):
+            yield answer
+
+
+def _is_present(facts: Facts, answer: Answer, tested: str, base: Config, side: Config) -> bool:
+    """Whether the codes of a comparison are those that the names of a criterion have now, as far as git knows them. Of
+    one that was discarded, the side that was tested."""
     axis = next(name for name, value in base.items() if canonical(side[name]) != canonical(value))
     if answer.question.axis != CODE_AXIS:
         return True
     kept = facts.kept.get(answer.entry, "")
-    codes = [(base[axis], answer.question.base, ""), (side[axis], finding.side, kept)]
+    codes = [(side[axis], tested, kept)]
+    codes += [(base[axis], answer.question.base, "")] if answer.entry not in facts.discarded else []
     compared = [(show(value), at or (code_hash(code) if "@" in code else "")) for value, code, at in codes]
     return all(not code or not facts.here.of(name) or facts.here.code(name, code) for name, code in compared)
 
@@ -204,7 +225,10 @@ def _missing(
         # Else of a command with a flag of this name, which no row reports.
         rows = [item for item in having(rest) if flag_places(item.case.command, axis)][-1:]
     typed, sibling = (rows[0].case.command, rows[0]) if rows else others[0] if others else ((), None)
-    options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
+    # What no row reports, its flag alone does not tell.
+    told = sibling.case.row.config if sibling is not None else rest
+    unsaid = {n: v for n, v in rest.items() if not flag_places(typed, n) or n not in told}
+    options = [word for n, v in unsaid.items() for word in ("--config", f"{n}={show(v)}")]
     # Pairs of the same code under another name would go to their entry.
     is_other = axis in OF_CODE and any(question.axis == CODE_AXIS for question in questions.values())
     options += [*own, *(["--new"] if is_other else [])]

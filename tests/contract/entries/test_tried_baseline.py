@@ -42,7 +42,7 @@ def test_the_view_and_the_issue_say_how_the_baseline_moved(measured: Cli, folder
     plan = measured("sync", "--create", "--repo", "acme/moe", "--dry-run").out
     assert moved in plan
     # The same case again: no gain, but how far its runs lie apart.
-    assert "(higher is better; the baseline; median of 2 runs [110, 121])" in plan
+    assert "(2 runs, 110.000 to 121.000)" in plan
     status = measured("status", "--json").data["baseline"]
     assert (status["entry"], status["moved"][0]["reason"]) == ("MOE-000", "the kernel was fixed")
     data = measured("baseline", "--json").data

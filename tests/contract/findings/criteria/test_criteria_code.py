@@ -184,3 +184,34 @@ def test_the_code_of_the_baseline_is_known_by_what_it_holds(thread: Cli, git: Ca
     assert thread("ab", "--code", "fast~1", "fast", "--pairs", "10", "--", "sh", "bench.sh").code == 0
     [found] = thread("status", "--json").data["best"]
     assert found["against"] == "better than the baseline (T-002)"
+
+
+def test_a_branch_that_crashes_is_asked_again_only_once_it_is_another_commit(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    """Also where the criterion names a key that no row reports, and after the entry was discarded."""
+    git("checkout", "-q", "-b", "bad")
+    (folder / "speed.sh").write_text("900; exit 3")
+    (folder / "bench.sh").write_text("exit 3\n")
+    git("commit", "-q", "-m", "bad", "bench.sh", "speed.sh")
+    git("checkout", "-q", "-")
+    assert thread("run", "--", "sh", "bench.sh", "--size", "7").code == 0
+    values = f'["{git("branch", "--show-current")}", bad]'
+    predicate = f"compared: {{axis: code, values: {values}, settled: true, where: {{size: 7}}}}"
+    assert thread("criteria", "--add", "faster", "--predicate", predicate).code == 0
+    command = computed(thread)["command"]
+    assert "--config size=7" in command
+    made = thread(*shlex.split(command)[1:], "--evaluator", "none", "--json").data
+    assert made["pairs"] == 0
+    assert (computed(thread)["state"], "command" in computed(thread)) == ("unmet", False)
+    assert made["id"] in computed(thread)["reason"]
+    discarded = thread("discard", made["id"], "--why", "it crashes", "--json").data
+    assert discarded["id"] in computed(thread)["reason"]
+    git("checkout", "-q", "bad")
+    (folder / "bench.sh").write_text(BENCH)
+    (folder / "speed.sh").write_text("900")
+    git("commit", "-q", "--amend", "-m", "mended", "bench.sh", "speed.sh")
+    git("checkout", "-q", "-")
+    again = shlex.split(computed(thread)["command"])[1:]
+    assert thread(*again, "--evaluator", "none").code == 0
+    assert computed(thread)["state"] == "met"
