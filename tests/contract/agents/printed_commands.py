@@ -172,7 +172,9 @@ class Printed:
 
     @property
     def acts(self) -> bool:
-        return not {*self.words[:1], *self.words[2:3]} & {*_SHOWING} and "--help" not in self.words
+        # `criteria` without options shows them.
+        shows = {*self.words[:1], *self.words[2:3]} & {*_SHOWING} or self.words[-1] == "criteria"
+        return not shows and "--help" not in self.words
 
     @property
     def adds_runs(self) -> bool:
