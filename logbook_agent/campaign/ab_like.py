@@ -74,7 +74,7 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
     if at and not at.keys() & {CODE_AXIS, CASE_AXIS, request.axis and request.axis.name}:
         display.progress(f"{reference} was run with {assignments(at)}, and so are both sides here")
     if left:
-        display.progress(f"{reference} stands for its command alone here, without {left} of {entry.id}")
+        display.progress(f"only the command of {reference} is taken here, without {left} of {entry.id}")
     return as_stated(workspace, request, run, reference)
 
 

@@ -205,7 +205,7 @@ class PairJudge:
             what = f"git does not hold {found}, and the checkout lacks it; if the command needs it" if lacks else ""
             is_by_id = self._request.run.entry_id is not None
             built = advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False)
-            more = [f"{what or 'if a build makes what it needs'}: {built} --setup 'COMMAND THAT MAKES IT'", *more]
+            more = [f"{what or 'if it needs a build first'}: {built} --setup 'COMMAND THAT MAKES IT'", *more]
         [seen] = self._book.statuses([run])
         code = f"exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         how = ", ".join(filter(None, [seen.state, code, str(fails(seen.run) or "")]))
@@ -216,7 +216,7 @@ class PairJudge:
         found = self.answer.goals if self.answer is not None and self.answer.sittings == 1 else ()
         is_code = self.stated.question.axis == CODE_AXIS and self.stated.run is not None
         is_better = is_code and any(f.outcome is Outcome.BETTER for f in found)
-        return f"to keep the code that is better: {advice.keep(self._id)}" if is_better else ""
+        return f"to keep the better code: {advice.keep(self._id)}" if is_better else ""
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""

@@ -141,7 +141,7 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     if stated is None or not _has_command(stated):
         return Continuation(command=show(entry_id), lacks="run")
     if now := here.another(stated, side):
-        first = f"it has another commit now, {now}" if "@" in side else "the code is another one now"
+        first = f"it has another commit now, {now}" if "@" in side else "the code is different now"
         return Continuation(command=ab_now(entry_id, stated, here), lacks="run", first=first)
     if answer.pairs:
         # It passed on this code before.

@@ -96,7 +96,7 @@ def about(answer: Answer) -> list[str]:
     other = answer.of_other_code[::-1]
     same = [entry for entry in dict.fromkeys((*answer.earlier, *answer.twins)) if entry not in other]
     again = [f"The same was asked in {listed(same[::-1], SHOWN_SAME)}."] if same else []
-    again += [f"Asked of other code in {listed(other, SHOWN_SAME)}."] if other else []
+    again += [f"The same was asked of other code in {listed(other, SHOWN_SAME)}."] if other else []
     void = ["Void: its pairs count for nothing."] if answer.is_void else []
     noted = bounded(notes(answer), SHOWN_NOTES)
     gates = {to_settle(answer, f): None for f in answer.goals if f.lacks is not None and f.lacks.what == "gate"}

@@ -147,7 +147,10 @@ def test_other_code_is_a_new_entry_which_names_the_earlier_one(ready: Cli, folde
     made = ready(*AB, *SEED, "--json", *COMMAND).data
     assert (made["id"], made["answer"]["earlier"], made["answer"]["pairs"]) == ("MOE-001", ["MOE-000"], 10)
     shown = ready("compare", "MOE-001").out
-    assert ("Asked of other code in MOE-000.\n" in shown, "The same was asked" in shown) == (True, False)
+    assert ("The same was asked of other code in MOE-000.\n" in shown, "The same was asked in" in shown) == (
+        True,
+        False,
+    )
 
 
 def test_few_pairs_are_open_and_say_what_would_settle_it(ready: Cli) -> None:

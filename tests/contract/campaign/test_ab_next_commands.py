@@ -259,7 +259,7 @@ def test_a_branch_that_moved_on_since_is_named(ready: Cli, git: Git, folder: Pat
     typed = next(line for line in again.err.splitlines() if "moved on" in line).partition("logbook ")[2].split()
     newer = added(ready(*typed, *ask), 1)
     assert (newer["id"], newer["values"][1]) == ("MOE-001", f"idea@{now}")
-    assert "Asked of other code in MOE-000." in ready("show", "MOE-001").out
+    assert "The same was asked of other code in MOE-000." in ready("show", "MOE-001").out
     # Both names are said in one line; where they are one code by now, no command compares them.
     main = git("rev-parse", "--short=9", "main")
     git("branch", "-f", "main", "idea")
@@ -322,7 +322,7 @@ def test_a_commit_that_needs_a_build_is_asked_again_with_a_setup(ready: Cli, git
     commit(git, "Built")
     words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
     failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
-    [typed] = re.findall("if a build makes what it needs: (logbook ab .*)", failed.out)
+    [typed] = re.findall("if it needs a build first: (logbook ab .*)", failed.out)
     build = "test ! -e make.sh || sh make.sh"
     made = added(type_in(ready, typed.replace("COMMAND THAT MAKES IT", build), "--json"), 1)
     assert made["id"] == "MOE-001"

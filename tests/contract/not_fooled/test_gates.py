@@ -170,7 +170,7 @@ def test_what_may_differ_in_one_comparison_may_not_in_another(
     made = cli("ab", "--axis", "env:W=1,2", "--like", like, "--seed", "3")
     assert (made.code, "gate same checksum: it is b, not a" in made.out) == (1, True)
     assert outcomes(cli, "T-001") == {"time_s": "open"}
-    assert f"{like} stands for its command alone here, without --min-effect 3% --free checksum of T-000\n" in made.err
+    assert f"only the command of {like} is taken here, without --min-effect 3% --free checksum of T-000\n" in made.err
     assert f"{like} was run with env:Q=1, and so are both sides here\n" in made.err
     assert Store(folder, "t").entry("T-001").comparison.question.minimum_effect is None
     # What asks the same is judged the same, and says by what.
