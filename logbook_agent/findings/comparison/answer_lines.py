@@ -20,7 +20,7 @@ from logbook_agent.findings.comparison.words import (
 )
 from logbook_agent.model.codec import encode
 from logbook_agent.model.units import with_unit
-from logbook_agent.model.values import finite, parse_scalar
+from logbook_agent.model.values import finite, is_digest_name, parse_scalar
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, counted, listed
 
@@ -81,12 +81,12 @@ def _values(one: Apart) -> tuple[str, str]:
         (other, base), unit = with_unit(numbers, "bytes", one.name)
         if other != base:
             return f"{other} {unit}", f"{base} {unit}"
-    return _value(one.other), _value(one.base)
+    return _value(one.name, one.other), _value(one.name, one.base)
 
 
-def _value(text: str) -> str:
-    """A value that one side reports: of a number six digits, of a word 16 characters."""
-    number = finite(parse_scalar(text))
+def _value(name: str, text: str) -> str:
+    """A value that one side reports: of a number six digits, of a word, and of a digest, 16 characters."""
+    number = None if is_digest_name(name) else finite(parse_scalar(text))
     is_long = number is not None and len(text) > VALUE_CHARS
     return f"{number:.6g}" if is_long else without_middle(text, VALUE_CHARS)
 

@@ -264,3 +264,10 @@ def test_a_reason_may_go_with_a_gate_of_an_entry(cli: Cli) -> None:
     cli("start", "t", "--prefix", "T", "--metric", "x:min")
     printed(cli, "METRIC x=2")
     assert cli("edit", "T-000", "--gate", "x <= 1", "--reason", "too slow").code == 0
+
+
+def test_a_checksum_of_digits_is_shown_by_its_digits(sides: Callable[..., Cli]) -> None:
+    cli = sides("checksum=-6636718213405567123", "checksum=-6636718213405567124", metrics=("time_s:min:s",))
+    cli(*AXIS, *COMMAND)
+    [first] = answer_of(cli)["first"]
+    assert ("e+" in first, "23 with" in first, "24 with" in first) == (False, True, True), first
