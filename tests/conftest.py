@@ -158,9 +158,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
-    """Runs `logbook ARGS` in this process, in `folder`; the answer has code, out and err."""
+    """Runs `logbook ARGS` in this process, in `folder`; the answer has code, out and err. What may fork runs in a
+    process of its own: JAX, which another test may have loaded here, warns of forks."""
 
     def invoke(*args: str) -> Answer:
+        if "--detach" in args:
+            words = [sys.executable, "-m", "logbook_agent", *args]
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            return Answer(done.returncode, done.stdout, done.stderr)
         capfd.readouterr()
         code = seams.logbook(args)
         sys.stdout.flush()

@@ -128,10 +128,10 @@ def parse_pair(text: str, option: str) -> tuple[str, str]:
     """Key and value of `KEY=VALUE`, or of `KEY:VALUE` where no = is. Raises UsageError, which says how `option` is
     written."""
     key, separator, value = text.partition("=" if "=" in text else ":")
-    if not separator or not key.strip():
+    if not separator or not key.strip() or "\n" in key.strip():
         raise UsageError(
             f"{option} {text!r} is not KEY=VALUE",
-            cause="the = or the key is missing",
+            cause="the = or the key is missing, or the key is of several lines",
             hint=f"{option} topk=2",
         )
     return key.strip(), value

@@ -34,6 +34,7 @@ BAD: dict[str, tuple[list[str], int, str, str]] = {
     "cwd missing": (["run", "--cwd", "nowhere", "--", "true"], 2, "usage", "nowhere"),
     "env without =": (["run", "--env", "A", "--", "true"], 2, "usage", "'A'"),
     "config without =": (["run", "--config", "topk", "--", "true"], 2, "usage", "topk"),
+    "config key of two lines": (["run", "--config", "a\nb: c", "--", "true"], 2, "usage", "KEY=VALUE"),
     "unknown launcher": (["run", "--on", "pod", "--", "true"], 2, "usage", "pod"),
     "unknown ID of run": (["run", "--id", "MOE-404", "--", "true"], 2, "not_found", "MOE-404"),
     "ID of another prefix": (["run", "--id", "XYZ-001", "--", "true"], 2, "not_found", "XYZ-001"),
