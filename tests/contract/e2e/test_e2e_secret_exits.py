@@ -77,15 +77,18 @@ def made() -> list[Matrix]:
     return []
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where it is kept. With xdist the tests of a module can come in several parts, which share no folder."""
+    return tmp_path_factory.mktemp("pulled")
+
+
 @pytest.fixture(params=sizes(FEW))
-def pulled(
-    request: pytest.FixtureRequest, cli: Cli, folder: Path, made: list[Matrix], tmp_path_factory: pytest.TempPathFactory
-) -> Matrix:
+def pulled(request: pytest.FixtureRequest, cli: Cli, folder: Path, made: list[Matrix], kept: Path) -> Matrix:
     """The records with secrets: made once, and copied for each test, as a pull would bring them."""
-    kept = tmp_path_factory.getbasetemp() / "pulled"
     if not made:
         made.append(_planted(Matrix(kinds=request.param), cli, folder))
-        shutil.copytree(folder, kept)
+        shutil.copytree(folder, kept, dirs_exist_ok=True)
     else:
         shutil.copytree(kept, folder, dirs_exist_ok=True)
     return dataclasses.replace(made[0], said=[])
