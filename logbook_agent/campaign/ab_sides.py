@@ -28,6 +28,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import assignments, listed
+from logbook_agent.text.redaction.secrets import is_looked_for
 
 _SHOWN = 3
 # Of one length, which is part of what a program meets: its path.
@@ -114,6 +115,7 @@ class _SidesOf:
         axis, run = self._request.axis, self._request.run
         if axis is None:
             raise AssertionError("nothing is compared")
+        self._check_told(axis)
         here = os.path.realpath(self._workspace.cwd)
         folder = os.path.realpath(self._workspace.cwd / (run.cwd or "."))
         argv = placed(axis, run.argv, run.config, os.path.relpath(folder, here))
@@ -124,6 +126,16 @@ class _SidesOf:
         recorded = stated.code.get(stated.question.base) if stated is not None else None
         needs = stated.run.needs if stated is not None and stated.run is not None else ()
         return structs.replace(self.in_folder(axis, runs, recorded, needs), argv=argv)
+
+    def _check_told(self, axis: AbAxis) -> None:
+        """Raises UsageError where a side is a secret that would be hidden wherever it is printed."""
+        redactor, name = self._workspace.redactor, axis.variable or axis.name
+        if any(is_looked_for(secret.value) for value in axis.values for secret in redactor.found(value, name)):
+            raise UsageError(
+                f"a value of --axis {axis.name} is a secret",
+                cause="records hide it, so its side would have no name",
+                hint=f"let the command read it from a variable, and vary the variable's name: --axis {name}_from=A,B",
+            )
 
     def _trees(self, option: str, codes: Mapping[str, str | Code]) -> list[Tree]:
         space, run = self._workspace, self._request.run

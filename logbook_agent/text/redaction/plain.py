@@ -118,12 +118,13 @@ class _Cleaner:
     def _name_of(self, key: Any, value: Any, name: str, beside: str) -> str:
         """The name of the value of a key in data that stands under `name`, with a name `beside` it which may be that of
         a short value. `{"password": {"value": X}}` is one of the password. Below AUTH or CREDENTIAL there is more than
-        the secret, and below a TOKEN there may be a model's."""
+        the secret, below a TOKEN there may be a model's, and a number has its own name (a side may be called so)."""
         most = 1 if " " in beside else 6
         if key in _VALUES and beside and (not isinstance(value, str) or len(value.split()) <= most):
             return beside
         kind = self._redactor.kind_of(name)
-        is_own = kind is None or kind in OF_MANY or self._redactor.kind_of(str(key)) is not None
+        is_count = is_number(value) and key not in _VALUES
+        is_own = kind is None or kind in OF_MANY or is_count or self._redactor.kind_of(str(key)) is not None
         return str(key) if is_own else name
 
 

@@ -66,7 +66,7 @@ def _forms(value: str) -> Iterator[str]:
     lines = [line.strip() for line in value.splitlines() if not line.startswith("-----")]
     for line in lines:
         yield from (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1], repr(line)[1:-1])
-        yield shlex.quote(line)[1:-1]
+        yield from (shlex.quote(line)[1:-1], json.dumps(line)[1:-1].replace("/", r"\/"))
     raw = value.encode("utf-8", "surrogateescape")
     plain = urllib.parse.quote(raw, safe="")
     strict = re.sub("[-._~]", lambda m: f"%{ord(m[0]):02X}", plain)

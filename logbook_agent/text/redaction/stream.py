@@ -44,11 +44,11 @@ class StreamRedactor:
         if end < 0:
             return
         self._pending += data[end:]
-        lines = bytes(self._pending[: self._pending.rfind(b"\n") + 1]).decode("utf-8", "surrogateescape")
+        lines = _text(bytes(self._pending[: self._pending.rfind(b"\n") + 1]))
         waits = self._redactor.unfinished(lines[:-1])
         whole = lines.rfind("\n", 0, waits + 1) + 1 if len(lines) - waits <= self._limit else len(lines)
         if whole:
-            yield self._taken(len(lines[:whole].encode("utf-8", "surrogateescape")))
+            yield self._taken(len(_bytes(lines[:whole])))
 
     def flush_idle(self) -> bytes:
         """The words of an incomplete line that are ordinary, when nothing has come for a while; where only values are
@@ -59,7 +59,7 @@ class StreamRedactor:
             return self._taken(len(data) - max(begun, default=0))
         quote = min((at for at in map(data.find, _QUOTES) if at >= 0), default=len(data))
         cut = max(data.rfind(blank, 0, quote) for blank in _BLANKS) + 1
-        if cut <= self._shown or b"\n" in data or self._redactor.may_hold(data.decode("latin-1")):
+        if cut <= self._shown or b"\n" in data or self._redactor.may_hold(_text(data)):
             return b""
         # A known secret of several words may have begun.
         if any(needle.partition(b" ")[0] in data for needle in needles if b" " in needle):
@@ -75,10 +75,10 @@ class StreamRedactor:
         """Where the first piece ends of a line that is longer than one: at a blank, in no secret."""
         piece = bytes(self._pending[line : line + self._limit + _HOLD_BYTES])
         cut = max(piece.rfind(blank, self._limit - _HOLD_BYTES, self._limit) for blank in _BLANKS) + 1 or self._limit
-        # Byte by byte, so that the places found are places in the bytes.
-        for span in sorted(self._redactor.spans(piece.decode("latin-1")), reverse=True):
-            if span.begin < cut < span.end:
-                cut = span.begin
+        text = _text(piece)
+        for span in sorted(self._redactor.spans(text), reverse=True):
+            if (begin := len(_bytes(text[: span.begin]))) < cut < len(_bytes(text[: span.end])):
+                cut = begin
         return cut if line or cut > self._shown else self._limit
 
     def _taken(self, count: int) -> bytes:
@@ -86,8 +86,16 @@ class StreamRedactor:
         data, shown = bytes(self._pending[:count]), self._shown
         del self._pending[:count]
         self._shown = 0
-        done = self._redactor.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        done = _bytes(self._redactor.text(_text(data)))
         return done[shown:] if done[:shown] == data[:shown] else b"\n" + done
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def redacted_pieces(pieces: Iterable[bytes], redactor: Redactor) -> Iterator[bytes]:

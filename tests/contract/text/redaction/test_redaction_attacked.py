@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,42 @@ def test_nothing_is_written_that_could_not_be_read_again(started: Cli, folder: P
     assert "recipe.name: " in answer.err
     assert "'[redacted:github-token]'" in answer.err
     assert file.read_bytes() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axis", ["how=secret,plain", "auth=none,password", "auth=password,api_key"])
+def test_a_side_may_be_called_as_secrets_are(started: Cli, axis: str) -> None:
+    words = ("--", "sh", "-c", "echo METRIC tflops=1", "x", f"{{{axis.partition('=')[0]}}}")
+    made = started("ab", f"--axis={axis}", "--max-pairs", "1", *words)
+    assert made.code == 0, made.err
+    assert started("show", "MOE-000").code == 0
+
+
+@pytest.mark.parametrize("axis", ["size", "token"])
+def test_a_side_that_is_a_secret_is_refused_before_anything_is_written(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, axis: str
+) -> None:
+    if axis == "size":
+        monkeypatch.setenv("DEPLOY_SECRET", VALUE)
+    said = started("ab", f"--axis={axis}={VALUE},b", "--", "echo", "METRIC tflops=1", f"{{{axis}}}")
+    assert (said.code, "is a secret" in said.err, VALUE in said.err) == (2, True, False)
+    assert not list((folder / "logbooks/moe").glob("entries/*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", [f"{VALUE}/44", f"{VALUE}/é9xQ"])
+def test_a_known_value_is_hidden_where_a_long_line_is_cut_and_in_json(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("DB_PASSWORD", value)
+    (folder / "long.py").write_text(
+        "import json, os\n"
+        "value = os.environ['DB_PASSWORD']\n"
+        "print('x' * (256 * 1024 - 10) + value + 'y' * 20000)\n"
+        "print(json.dumps(value).replace('/', r'\\/'))\n"
+        "print('METRIC tflops=1')\n"
+    )
+    assert started("run", "--", sys.executable, "long.py").code == 0
+    log = at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    assert log.count("$DB_PASSWORD") == 2
+    assert VALUE not in log
