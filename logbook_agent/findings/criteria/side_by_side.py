@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -13,7 +13,7 @@ from logbook_agent.findings.advice import ab_like, ab_with
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answer_lines import SHORTLY, first_words
-from logbook_agent.findings.comparison.words import label, more_pairs, sentence
+from logbook_agent.findings.comparison.words import label, more_pairs, ruled_out, sentence
 from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
 from logbook_agent.findings.criteria.predicate import Config, SideBySide
 from logbook_agent.findings.identity import identity, residue
@@ -25,11 +25,23 @@ from logbook_agent.text.axis_values import ANY, flag_places
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import command_line
 
-Found: TypeAlias = tuple[Answer, Finding]
 # A finding keeps its change as a fraction, while the rule holds its logarithm against the bound.
 _TINY = 1e-12
 # Cases whose reasons are shown when all are met.
 _SHOWN = 3
+_LARGER = ", or give the criterion a larger min_effect, with a reason (logbook criteria --help)"
+
+
+class Found(NamedTuple):
+    """What a comparison found of a side, and what that is for the minimum effect of a criterion."""
+
+    answer: Answer
+    finding: Finding
+    outcome: Outcome
+
+    @property
+    def is_open(self) -> bool:
+        return self.outcome is Outcome.OPEN and not self.finding.is_settled
 
 
 def compared(asked: SideBySide, facts: Facts) -> Computed:
@@ -59,7 +71,7 @@ def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metri
         on_device = (asked.device or "").casefold() in f.device.casefold()
         sides = ((base[axis], answer.question.base), (side[axis], f.side))
         if is_there and on_device and all(_is_named(facts, answer, name, value) for value, name in sides):
-            yield answer, f
+            yield Found(answer, f, _outcome(answer, f, asked.min_effect))
 
 
 def _is_named(facts: Facts, answer: Answer, side: str, value: Scalar) -> bool:
@@ -86,16 +98,16 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     primary = [m.name for m in facts.metrics if m.primary]
     metric = asked.metric or next(iter(primary), None)
     all_ = [*_findings(asked, facts, base, side, metric)]
-    present = [(a, f) for a, f in all_ if _is_present(facts, a, f.side, base, side)]
+    present = [one for one in all_ if _is_present(facts, one.answer, one.finding.side, base, side)]
     for found in (all_, present):
         latest = _latest(asked, facts, found)
-        entries = [answer.entry for answer, _ in latest]
-        good = [one for one in latest if _outcome(*one, asked.min_effect) in asked.outcomes]
+        entries = [one.answer.entry for one in latest]
+        good = [one for one in latest if one.outcome in asked.outcomes]
         if len(good) >= asked.cases:
             return met("; ".join(map(_said, good[: asked.cases])), entries)
     count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
     named = metric if metric not in primary else None
-    others = sorted((one for one in latest if one not in good), key=lambda one: one[1].is_settled)
+    others = sorted((one for one in latest if one not in good), key=lambda one: not one.is_open)
     for answer in _asked(facts, base, side) if not others else ():
         if (by := facts.discarded.get(answer.entry)) is not None:
             return unmet(f"{count}{answer.entry} was discarded by {by}")
@@ -105,35 +117,32 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
             command = "" if way.lacks == "mend" else way.command
             return unmet(f"{count}{answer.entry}: {label(answer, name)} failed: {why}", entries, command=command)
     if not others:
-        before = all_[-1][0] if all_ and not present else None
+        before = all_[-1].answer if all_ and not present else None
         why, command = _missing(asked, facts, base, side, named, before)
         return unmet(count + why, entries, command=command)
-    answer, finding = others[0]
-    if finding.is_settled:
+    answer, finding, _ = others[0]
+    said = count + _said(others[0])
+    if not others[0].is_open:
         wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
         is_coarse = answer.question.minimum_effect > asked.min_effect
         command = _missing(asked, facts, base, side, named, None)[1] if is_coarse else ""
-        return unmet(count + _said(others[0]) + wanted, entries, command=command)
+        return unmet(said + wanted, entries, command=command)
     way = facts.go_on(answer)
     # No criterion is met by a discard.
     command = "" if way.lacks == "mend" else way.command
-    needs = (
-        ""
-        if command
-        else way.first or (f"it needs {more_pairs(finding, is_bound=True)}" if finding.lacks_pairs else "")
-    )
-    return unmet("; ".join(filter(None, [count + _said(others[0]), needs])), entries, command=command)
+    needs = way.first or (f"it needs {more_pairs(finding)}{_LARGER}" if finding.lacks_pairs else "")
+    return unmet("; ".join(filter(None, [said, "" if command else needs])), entries, command=command)
 
 
 def _latest(asked: SideBySide, facts: Facts, found: Sequence[Found]) -> list[Found]:
     """Of each case the latest comparison that settled it, else the latest that asks for effects as small as the
     criterion does, else the latest; without those that were discarded."""
     latest: dict[object, tuple[tuple[bool, bool], Found]] = {}
-    for answer, f in found:
-        is_settled = _outcome(answer, f, asked.min_effect) is not Outcome.OPEN
-        rank = is_settled, is_settled or answer.question.minimum_effect <= asked.min_effect
-        if answer.entry not in facts.discarded and rank >= latest.get(f.setting, (rank,))[0]:
-            latest[f.setting] = rank, (answer, f)
+    for one in found:
+        is_settled = one.outcome is not Outcome.OPEN
+        rank = is_settled, is_settled or one.answer.question.minimum_effect <= asked.min_effect
+        if one.answer.entry not in facts.discarded and rank >= latest.get(one.finding.setting, (rank,))[0]:
+            latest[one.finding.setting] = rank, one
     return [one for _, one in latest.values()]
 
 
@@ -166,22 +175,23 @@ def _is_present(facts: Facts, answer: Answer, tested: str, base: Config, side: C
 
 
 def _outcome(answer: Answer, finding: Finding, minimum_effect: float) -> Outcome:
-    """The outcome for another minimum effect: an effect below it is no difference if the interval says so, else
-    open."""
+    """The outcome for another minimum effect: an effect below it is no difference if the interval says so, also that of
+    an open question, else open."""
     is_same = finding.outcome is Outcome.NO_DIFFERENCE
     is_beyond = abs(math.log1p(finding.change or 0.0)) >= math.log1p(minimum_effect) - _TINY
-    if not finding.is_settled or (answer.question.minimum_effect <= minimum_effect if is_same else is_beyond):
+    if finding.is_settled and (answer.question.minimum_effect <= minimum_effect if is_same else is_beyond):
         return finding.outcome
-    is_small = max(abs(finding.low or 0.0), abs(finding.high or 0.0)) <= minimum_effect
-    return Outcome.NO_DIFFERENCE if is_small else Outcome.OPEN
+    is_small = finding.most is not None and finding.most <= minimum_effect
+    return Outcome.NO_DIFFERENCE if is_small and (finding.is_settled or finding.lacks_pairs) else Outcome.OPEN
 
 
 def _said(found: Found) -> str:
     """The answer in a sentence; of codes that it calls by a name that moves on, with their commits."""
-    answer, finding = found
+    answer, finding, _ = found
     codes = [code for code in (answer.question.base, finding.side) if answer.question.axis == CODE_AXIS and "@" in code]
     named = [f"{name} was {code_hash(code)}" for code in codes if (name := label(answer, code)) == code_name(code)]
-    return f"{answer.entry}: {'; '.join([*first_words(answer, SHORTLY), sentence(*found), *named])}"
+    parts = [*first_words(answer, SHORTLY), sentence(answer, finding), ruled_out(finding), *named]
+    return f"{answer.entry}: {'; '.join(filter(None, parts))}"
 
 
 def _missing(
@@ -270,7 +280,7 @@ def _measured(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Co
     comparison, or rows that have a metric each."""
     pairs = {
         f.setting: answer.entry
-        for answer, f in _findings(asked, facts, base, side, asked.metric)
+        for answer, f, _ in _findings(asked, facts, base, side, asked.metric)
         if f.pairs and answer.entry not in facts.discarded
     }
     if len(pairs) >= asked.cases:
