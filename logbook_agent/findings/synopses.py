@@ -76,10 +76,10 @@ def of_comparisons(
     back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
     kept = [a for a in answers if thread.standing[a.entry].withdrawn is None]
-    again = {e: a for a in kept for e in a.earlier}
-    again |= _for_larger_effects(records, [a for a in kept if thread.standing[a.entry].discarded_by is None])
+    larger = _for_larger_effects(records, [a for a in kept if thread.standing[a.entry].discarded_by is None])
+    again = {e: a for a in kept for e in a.earlier} | larger
     # What an earlier entry left open is over once it was answered of other code or for larger effects, or discarded.
-    over = {e for e, a in again.items() if a.is_settled and e not in a.twins}
+    over = {e for e, a in again.items() if a.is_settled and e in {*a.of_other_code, *larger}}
     over |= {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
     # What failed is over once it was asked again, of whatever code, or answered of the same.
     last, found = {_names(a): a.entry for a in kept}, {a.entry for a in kept if a.is_settled}

@@ -15,7 +15,7 @@ from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
 from logbook_agent.model.entry import is_withdrawn, settled
-from logbook_agent.model.header import NO_BUDGET, Budget, Computed, Metric
+from logbook_agent.model.header import NO_BUDGET, Baseline, Budget, Computed, Metric
 from logbook_agent.model.record import Record, spent
 from logbook_agent.model.values import Scalar
 
@@ -93,6 +93,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     runs: int
     hours: float
     budget: Budget = NO_BUDGET
+    baseline: Baseline | None = None
     answers: Sequence[Answer] = ()
     discarded: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -100,6 +101,11 @@ class Facts(Struct, frozen=True, kw_only=True):
     go_on: Callable[[Answer], Continuation] = lambda answer: Continuation(command=f"logbook ab --id {answer.entry}")
     more: Callable[[Case, int], str] = lambda case, runs: ""
     here: TypingPlace = NOWHERE
+
+    def is_baseline(self, case: Case) -> bool:
+        """Whether a run of the baseline measured a case."""
+        of = self.baseline
+        return of is not None and case.entry == of.entry and (not of.runs or case.run in of.runs)
 
 
 def facts_of(
@@ -119,6 +125,7 @@ def facts_of(
         runs=runs,
         hours=hours,
         budget=records.header.budget,
+        baseline=records.header.baseline,
         answers=answers,
         discarded=discarded_by(said_by(record.entry) for record in all_),
         kept=_kept(all_),

@@ -9,21 +9,19 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from logbook_agent.findings.advice import ab_like, ab_with
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answer_lines import SHORTLY, first_words
 from logbook_agent.findings.comparison.words import label, more_pairs, ruled_out, sentence
 from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
 from logbook_agent.findings.criteria.predicate import Config, SideBySide
+from logbook_agent.findings.criteria.unasked import axes_of, unasked, words
 from logbook_agent.findings.identity import identity, residue
-from logbook_agent.findings.tables.frame import Item, show
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, OF_CODE, code_hash, code_name
+from logbook_agent.findings.tables.frame import show
+from logbook_agent.model.comparison import CODE_AXIS, OF_CODE, code_hash, code_name
 from logbook_agent.model.header import Computed
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.axis_values import ANY, flag_places
-from logbook_agent.text.phrases import counted, listed
-from logbook_agent.text.shell_words import command_line
+from logbook_agent.text.phrases import counted
 
 # A finding keeps its change as a fraction, while the rule holds its logarithm against the bound.
 _TINY = 1e-12
@@ -54,14 +52,9 @@ def compared(asked: SideBySide, facts: Facts) -> Computed:
     return result
 
 
-def _axes(base: Config, side: Config) -> list[str]:
-    """The names in which a base and its side differ."""
-    return [name for name, value in base.items() if canonical(side[name]) != canonical(value)]
-
-
 def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None) -> Iterator[Found]:
     """What the comparisons found of a side and its base in a metric (None: any), in the order of their entries."""
-    axes = _axes(base, side)
+    axes = axes_of(base, side)
     rest = {name: canonical(value) for name, value in side.items() if name not in axes}
     for answer, f in ((a, f) for a in facts.answers for f in a.findings):
         axis = next((n for n in axes if answer.question.axis in (n, CODE_AXIS if n == "commit" else n)), None)
@@ -118,14 +111,14 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
             return unmet(f"{count}{answer.entry}: {label(answer, name)} failed: {why}", entries, command=command)
     if not others:
         before = all_[-1].answer if all_ and not present else None
-        why, command = _missing(asked, facts, base, side, named, before)
+        why, command = unasked(asked, facts, base, side, named, before)
         return unmet(count + why, entries, command=command)
     answer, finding, _ = others[0]
     said = count + _said(others[0])
     if not others[0].is_open:
         wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
         is_coarse = answer.question.minimum_effect > asked.min_effect
-        command = _missing(asked, facts, base, side, named, None)[1] if is_coarse else ""
+        command = unasked(asked, facts, base, side, named, None)[1] if is_coarse else ""
         return unmet(said + wanted, entries, command=command)
     way = facts.go_on(answer)
     # No criterion is met by a discard.
@@ -148,7 +141,7 @@ def _latest(asked: SideBySide, facts: Facts, found: Sequence[Found]) -> list[Fou
 
 def _asked(facts: Facts, base: Config, side: Config) -> Iterator[Answer]:
     """The comparisons of these values, codes as they are now, from the latest on; those that have no number, too."""
-    axis, *more = _axes(base, side)
+    axis, *more = axes_of(base, side)
     rest = {name: canonical(value) for name, value in side.items() if name not in (axis, *more)}
     for answer in reversed(facts.answers):
         asked, known = answer.question, [f.config for f in answer.findings]
@@ -194,84 +187,6 @@ def _said(found: Found) -> str:
     return f"{answer.entry}: {'; '.join(filter(None, parts))}"
 
 
-def _missing(
-    asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None, before: Answer | None
-) -> tuple[str, str]:
-    """The text that no comparison asks this, and the command that makes one; empty where the sides differ in several
-    keys. `metric`: one that it has to name; `before`: what asked it of codes that are others now."""
-    axis, *more = _axes(base, side)
-    rest = {name: value for name, value in side.items() if name not in (axis, *more)}
-    sides = f"{axis}={show(side[axis])} with {show(base[axis])}"
-    at = f" at {words(rest)}" if rest else ""
-    values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
-    if axis in OF_CODE and (why := _not_there(facts, show(base[axis]), show(side[axis]))):
-        return f"no comparison of {sides}{at}: {why}", ""
-    effect = before.question.minimum_effect if before is not None else MINIMUM_EFFECT
-    own = ["--metric", metric] if metric is not None else []
-    own += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != effect else []
-    if before is not None:
-        codes = [show(base[axis]), show(side[axis])]
-        then = ", ".join(f"{code_name(code)} was {code_hash(code)}" for code in before.question.values if "@" in code)
-        command = command_line(["logbook", "ab", "--code", *codes, "--like", before.entry, *own])
-        return f"no comparison of {sides}{at} as they are now: {then} in {before.entry}", command
-    questions = {answer.entry: answer.question for answer in facts.answers}
-
-    def having(where: Config) -> list[Item]:
-        """The rows with these values. Of an A/B of what is not named here they are those of its base."""
-        found = [(item, questions.get(item.case.entry)) for item in facts.rows.frame.having(where)]
-        return [
-            item
-            for item, of in found
-            if of is None or item.case.part is None or item.case.part.side == of.base or of.axis in (*side, *OF_CODE)
-        ]
-
-    rows = [item for value in values for item in having({**rest, axis: value})[:1]]
-    # Else those of other cases, with the flags of this one.
-    others = [(moved, item) for value in values for item in having({axis: value})[:1] if (moved := _at(item, rest))]
-    if not rows and axis in OF_CODE:
-        # Any command that was run can be run on other code.
-        rows = (having(rest) or having({}))[-1:]
-    elif not rows and not others:
-        # Else of a command with a flag of this name, which no row reports.
-        rows = [item for item in having(rest) if flag_places(item.case.command, axis)][-1:]
-    typed, sibling = (rows[0].case.command, rows[0]) if rows else others[0] if others else ((), None)
-    # What no row reports, its flag alone does not tell.
-    told = sibling.case.row.config if sibling is not None else rest
-    unsaid = {n: v for n, v in rest.items() if not flag_places(typed, n) or n not in told}
-    options = [word for n, v in unsaid.items() for word in ("--config", f"{n}={show(v)}")]
-    # Pairs of the same code under another name would go to their entry.
-    is_other = axis in OF_CODE and any(question.axis == CODE_AXIS for question in questions.values())
-    options += [*own, *(["--new"] if is_other else [])]
-    folder = facts.here.folder(sibling.case.cwd or ".") if sibling is not None and not rows else "."
-    options += ["--cwd", folder] if folder != "." else []
-    command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
-    return f"no comparison of {sides}{at}", "" if more else command
-
-
-def _not_there(facts: Facts, base: str, side: str) -> str:
-    """Why no commits of two codes can be compared yet; empty where they can."""
-    asked_in = {answer.entry for answer in facts.answers if answer.entry not in facts.discarded}
-    for (entry, tested), branches in facts.branches.items():
-        if side in branches and "@" not in tested and entry in asked_in:
-            return f"{entry} compared changes on {side}; once they are committed: logbook keep {entry}"
-    if unknown := [name for name in (base, side) if not facts.here.knows(name)]:
-        return f"there is no branch {listed(unknown, _SHOWN)} yet"
-    commit = facts.here.code(base, side)
-    return f"both are the same code, commit {commit}" if commit is not None else ""
-
-
-def _at(item: Item, config: Config) -> Sequence[str]:
-    """The command of a row with the flags of another case; empty where it has no flag for one of its names."""
-    words = item.case.command
-    for name, value in config.items():
-        places = flag_places(words, name)
-        if len(places) != 1:
-            return ()
-        [(at, word)] = places
-        words = (*words[:at], word.replace(ANY, show(value)), *words[at + 1 :])
-    return words
-
-
 # -- measured side by side -----------------------------------------------------------------------------------
 
 
@@ -292,7 +207,7 @@ def _measured(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Co
         if not rows:
             return unmet(f"{words(place)} was not measured")
     metrics = [asked.metric] if asked.metric else [m.name for m in facts.metrics if m.primary]
-    ignored = {*_axes(base, side), *asked.implied}
+    ignored = {*axes_of(base, side), *asked.implied}
     names = {name for rows in sides for case in rows for name in case.row.config}
 
     def alike(rows: Sequence[Case]) -> Mapping[Hashable, list[Case]]:
@@ -310,8 +225,3 @@ def _measured(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Co
     unlike = residue([*sides[0], *sides[1]], ignored)
     why = f"; others differ in {', '.join(unlike)}" if unlike else ""
     return unmet(f"{text}, {asked.cases} wanted{why}")
-
-
-def words(config: Config) -> str:
-    """`topk=2 mlp_dim=1408`, as one types it."""
-    return " ".join(f"{name}={show(value)}" for name, value in config.items())
