@@ -199,6 +199,11 @@ def keep(entry_id: str) -> str:
     return f"logbook keep {entry_id}"
 
 
+def judge_met(number: int, evidence: str = "ID") -> str:
+    """What to type to judge a stop criterion as met."""
+    return f"logbook criteria --met {number} --evidence {evidence}"
+
+
 def accept(entry_id: str) -> str:
     """What to type to let the withheld numbers of an entry count."""
     return f"logbook edit {entry_id} --accept WHY"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from logbook_agent.findings.advice import judge_met
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answer_lines import SHORTLY, first_words
@@ -42,11 +43,15 @@ class Found(NamedTuple):
         return self.outcome is Outcome.OPEN and not self.finding.is_settled
 
 
-def compared(asked: SideBySide, facts: Facts) -> Computed:
-    """Met when every side was compared with its base; else what the first one lacks."""
-    judge = _settled if asked.settled else _measured
+def compared(asked: SideBySide, facts: Facts, number: int) -> Computed:
+    """Met when every side was compared with its base; else what the first one lacks. Where all that is lacking was
+    settled before somebody discarded it, a person judges the criterion of this number (0: only a part of it)."""
+    judge, decisions = _settled if asked.settled else _measured, {*facts.discarded.values()}
     found = [judge(asked, facts, base, side) for base, side in asked.sides()]
-    result = every(found)
+    lost = [one for one in found if one.state != MET and decisions & {*one.evidence}]
+    result = every([one for one in found if one not in lost] + lost)
+    if number and result in lost:
+        return structs.replace(result, command=judge_met(number, result.evidence[0]))
     if result.state == MET and len(found) > _SHOWN:
         return structs.replace(result, reason=f"all {len(found)} cases were compared")
     return result
@@ -103,7 +108,8 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     others = sorted((one for one in latest if one not in good), key=lambda one: not one.is_open)
     for answer in _asked(facts, base, side) if not others else ():
         if (by := facts.discarded.get(answer.entry)) is not None:
-            return unmet(f"{count}{answer.entry} was discarded by {by}")
+            had_met = any(one.answer is answer and one.outcome in asked.outcomes for one in all_)
+            return unmet(f"{count}{answer.entry} was discarded by {by}", [by] if had_met else [])
         if answer.failure is not None:
             name, why = answer.failure
             way = facts.go_on(answer)
