@@ -137,9 +137,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     # What is said above is not said again.
     above = {e["id"] for e in (*thread.negative, *thread.open)}
     yield _newest("failed", [_failed(f) for f in first.failed if f.entry not in above])
-    # What the baseline itself measured is known.
-    cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
-    yield _newest("best", map(_best, cases))
+    yield _newest("best", map(_best, bests(thread, found.answers)))
     yield _newest(
         "reported",
         [
