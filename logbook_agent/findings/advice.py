@@ -115,7 +115,7 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
     if entry.kind != "experiment":
         return show(entry.id)
     if entry.recipe is not None:
-        return sweep_more(entry.id, "--retry-failed" if record.runs else "")
+        return sweep_more(entry.id)
     if stated is not None and _has_command(stated):
         return ab_again(entry.id, stated)
     if record.pending:

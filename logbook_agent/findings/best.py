@@ -287,11 +287,10 @@ class _Ranking:
         )
 
     def _is_baseline(self, key: str) -> bool:
-        """Whether runs of the baseline measured a case; all runs of its entry count where the header names none."""
+        """Whether runs of the baseline measured a case."""
         baseline = self._thread.header.baseline
         return baseline is not None and any(
-            summary["id"] == baseline.entry and (not baseline.runs or {*baseline.runs} & {*case["runs"]})
-            for summary, case in self._cases.get(key, ())
+            baseline.is_of(summary["id"], case["runs"]) for summary, case in self._cases.get(key, ())
         )
 
     def _against(self, key: str) -> str:

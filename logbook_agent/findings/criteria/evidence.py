@@ -102,11 +102,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     more: Callable[[Case, int], str] = lambda case, runs: ""
     here: TypingPlace = NOWHERE
 
-    def is_baseline(self, case: Case) -> bool:
-        """Whether a run of the baseline measured a case."""
-        of = self.baseline
-        return of is not None and case.entry == of.entry and (not of.runs or case.run in of.runs)
-
 
 def facts_of(
     records: Records,

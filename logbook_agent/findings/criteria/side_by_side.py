@@ -31,7 +31,7 @@ _SHOWN = 3
 _LARGER = ", or give the criterion a larger min_effect, with a reason (logbook criteria --help)"
 
 
-class Found(NamedTuple):
+class CriterionAnswer(NamedTuple):
     """What a comparison found of a side, and what that is for the minimum effect of a criterion."""
 
     answer: Answer
@@ -57,7 +57,9 @@ def compared(asked: SideBySide, facts: Facts, number: int) -> Computed:
     return result
 
 
-def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None) -> Iterator[Found]:
+def _findings(
+    asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None
+) -> Iterator[CriterionAnswer]:
     """What the comparisons found of a side and its base in a metric (None: any), in the order of their entries."""
     axes = axes_of(base, side)
     rest = {name: canonical(value) for name, value in side.items() if name not in axes}
@@ -69,7 +71,7 @@ def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metri
         on_device = (asked.device or "").casefold() in f.device.casefold()
         sides = ((base[axis], answer.question.base), (side[axis], f.side))
         if is_there and on_device and all(_is_named(facts, answer, name, value) for value, name in sides):
-            yield Found(answer, f, _outcome(answer, f, asked.min_effect))
+            yield CriterionAnswer(answer, f, _outcome(answer, f, asked.min_effect))
 
 
 def _is_named(facts: Facts, answer: Answer, side: str, value: Scalar) -> bool:
@@ -133,10 +135,10 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     return unmet("; ".join(filter(None, [said, "" if command else needs])), entries, command=command)
 
 
-def _latest(asked: SideBySide, facts: Facts, found: Sequence[Found]) -> list[Found]:
+def _latest(asked: SideBySide, facts: Facts, found: Sequence[CriterionAnswer]) -> list[CriterionAnswer]:
     """Of each case the latest comparison that settled it, else the latest that asks for effects as small as the
     criterion does, else the latest; without those that were discarded."""
-    latest: dict[object, tuple[tuple[bool, bool], Found]] = {}
+    latest: dict[object, tuple[tuple[bool, bool], CriterionAnswer]] = {}
     for one in found:
         is_settled = one.outcome is not Outcome.OPEN
         rank = is_settled, is_settled or one.answer.question.minimum_effect <= asked.min_effect
@@ -184,7 +186,7 @@ def _outcome(answer: Answer, finding: Finding, minimum_effect: float) -> Outcome
     return Outcome.NO_DIFFERENCE if is_small and (finding.is_settled or finding.lacks_pairs) else Outcome.OPEN
 
 
-def _said(found: Found) -> str:
+def _said(found: CriterionAnswer) -> str:
     """The answer in a sentence; of codes that it calls by a name that moves on, with their commits."""
     answer, finding, _ = found
     codes = [code for code in (answer.question.base, finding.side) if answer.question.axis == CODE_AXIS and "@" in code]

@@ -78,7 +78,7 @@ def _usual(facts: Facts, where: Config, side: Config, flag: str | None = None) -
     """The row with these values that is most in use, if there is one: the latest of the baseline, else of the command
     that the most comparisons ran, else of all; `flag`: one of its command. Of an A/B of what is not named here they are
     those of its base."""
-    questions = {answer.entry: answer.question for answer in facts.answers}
+    base, questions = facts.baseline, {answer.entry: answer.question for answer in facts.answers}
     found, ran = list[Item](), dict[tuple[str, ...], set[str]]()
     for item in facts.rows.frame.having(where):
         case, of = item.case, questions.get(item.case.entry)
@@ -87,8 +87,12 @@ def _usual(facts: Facts, where: Config, side: Config, flag: str | None = None) -
                 continue
             ran.setdefault(case.command, set()).add(case.entry)
         found += [item] if flag is None or flag_places(case.command, flag) else []
-    found.sort(key=lambda item: (facts.is_baseline(item.case), len(ran.get(item.case.command, ()))))
-    return found[-1:]
+
+    def use(item: Item) -> tuple[bool, int]:
+        case = item.case
+        return base is not None and base.is_of(case.entry, (case.run,)), len(ran.get(case.command, ()))
+
+    return sorted(found, key=use)[-1:]
 
 
 def _not_there(facts: Facts, base: str, side: str) -> str:
