@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from logbook_agent.agents.kept_commit import kept_steps
 from logbook_agent.agents.next_steps import next_steps
 from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import Common
@@ -30,7 +31,7 @@ def next_command(
     space = common.space()
     book = space.book()
     findings = read(space, book, naming(space, book), typing_place(space))
-    found = next_steps(findings)
+    found = [*kept_steps(space, book, findings, next_steps(findings))]
     shown = found[:_SHOWN]
     at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}
     for step in shown:

@@ -11,6 +11,8 @@ from logbook_agent.findings.advice import ab_more, measure, needed_setup
 from logbook_agent.findings.open_steps import OpenStep, has_command, open_steps, unmet
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
+from logbook_agent.model.record import Record, is_made
+from logbook_agent.text.phrases import counted
 
 
 def next_steps(found: Findings) -> list[OpenStep]:
@@ -61,4 +63,14 @@ def _waiting(found: Findings, step: OpenStep) -> OpenStep:
     if record.state == "blocked" or record.entry.kind != "experiment" or not is_stated:
         return structs.replace(step, settles=asked)
     cwd = next((s.run.cwd for s in reversed(record.runs) if s.run.argv), None)
-    return structs.replace(step, settles=asked, command=measure(record, cwd=found.here.folder(cwd or ".")))
+    why = f"{step.why}{_repeats(record)}"
+    return structs.replace(step, why=why, settles=asked, command=measure(record, cwd=found.here.folder(cwd or ".")))
+
+
+def _repeats(record: Record) -> str:
+    """How many repeats of one command were made where they were cut off: how many were asked for, nobody knows."""
+    last = record.runs[-1].run if record.runs and record.entry.recipe is None else None
+    if last is None or last.repeat is None or last.part is not None:
+        return ""
+    made = sum(is_made(s.run) for s in record.runs if s.run.repeat is not None)
+    return f" in repeat {last.repeat}: {counted(made, 'repeat')} made so far, and --repeat N makes more"

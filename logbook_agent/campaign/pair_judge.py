@@ -187,7 +187,7 @@ class PairJudge:
         more, last = len(goals) - _SHOWN, last_to_settle(self.answer)
         shown = [*map(words.progress, goals[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         if last is not None and not self.pairs % BLOCK_PAIRS:
-            shown.append(f"needs {words.more_pairs(last, is_bound=self.answer.is_bound)}")
+            shown.append(f"needs {words.more_pairs(last)}")
         return f"{self._id}, pair {self.pairs} of {self._budget_text}: {'; '.join(shown)}"
 
     def failed(self, run: Run, which: str, lacks: Sequence[str] = ()) -> str:

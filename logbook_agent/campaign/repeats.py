@@ -23,10 +23,8 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace, folder_of, naming
+from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.commands.script import title_of
-from logbook_agent.text.phrases import day
-from logbook_agent.text.shell_words import command_line
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
@@ -100,7 +98,7 @@ def run(
             for _ in made.each([orders]):
                 pass
     workspace.warnings += _unmeasured(made) if not is_sent else []
-    workspace.warnings += [*_closed(workspace, book), *_rest(made, request, commands)]
+    workspace.warnings += _rest(made, request, commands)
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
@@ -142,15 +140,6 @@ def _unmeasured(series: RunSeries) -> list[str]:
         return []
     why = unmeasured(series.runs, series.book.header.metrics)
     return [*filter(None, [why, unreported(series.book.topic, series.book.record(series.entry.id))])]
-
-
-def _closed(workspace: Workspace, book: Book) -> list[str]:
-    """That the logbook was closed, and how to open it again."""
-    if book.header.closing is None:
-        return []
-    closed = day(book.header.closing.at, book.header.zone)
-    again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
-    return [f"{book.header.topic} was closed on {closed}; to open it again: {again}"]
 
 
 def _rest(series: RunSeries, request: RunRequest, commands: Sequence[Command]) -> list[str]:

@@ -28,7 +28,9 @@ from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.phrases import day
+from logbook_agent.text.shell_words import command_line
 
 if TYPE_CHECKING:
     from logbook_agent.campaign.code_guard import CodeGuard
@@ -66,6 +68,7 @@ def begun(
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
+        workspace.warnings += _closed(workspace, book)
         series = RunSeries(workspace, book, entry, display, stops, another is not None)
         stack.callback(series.refresh)
         stack.callback(series.release)
@@ -76,6 +79,15 @@ def begun(
             if known is not None and entry.id not in known and not book.run_numbers(entry.id):
                 book.files.remove(book.entry_path(entry.id))
             raise
+
+
+def _closed(workspace: Workspace, book: Book) -> list[str]:
+    """That the logbook was closed, and how to open it again."""
+    if book.header.closing is None:
+        return []
+    closed = day(book.header.closing.at, book.header.zone)
+    again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
+    return [f"{book.header.topic} was closed on {closed}; to open it again: {again}"]
 
 
 class RunSeries(Struct, eq=False):

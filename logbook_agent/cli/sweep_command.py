@@ -16,7 +16,7 @@ from logbook_agent.cli.options import DETACH, Common, Text, argument, flag, numb
 from logbook_agent.cli.output import LineDisplay, columns, say
 from logbook_agent.cli.run_command import KEEP
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
-from logbook_agent.findings.advice import sweep_more
+from logbook_agent.findings.advice import sweep_anew, sweep_more
 from logbook_agent.findings.comparison.answer_lines import text_lines
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.text.phrases import counted
@@ -137,5 +137,9 @@ def _result_lines(result: SweepResult) -> list[str]:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines.append(f"rows: {result.csv}")
     if result.failed:
-        lines.append(f"to retry failed runs: {sweep_more(result.series.entry.id, '--retry-failed')}")
+        plan, use = result.progress.plan, result.series.entry.recipe
+        # What is compared has one code.
+        again = sweep_more(result.series.entry.id, "--retry-failed")
+        again = sweep_anew(use) if use is not None and plan.is_comparison else again
+        lines.append(f"what failed fails again on the same code; once that is mended: {again}")
     return lines

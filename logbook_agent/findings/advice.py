@@ -75,7 +75,12 @@ def _sweep_on(records: Records, answer: Answer, recipe: RecipeUse, pairs: int) -
     runs = records.runs(answer.entry)
     if any(run.label == COMPARISON for run in runs):
         return sweep_more(answer.entry, f"--set confirm={len(best_pairs(runs)) + pairs}")
-    sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
+    return sweep_anew(recipe, f"repeats={pairs}")
+
+
+def sweep_anew(recipe: RecipeUse, *repeats: str) -> str:
+    """What to type to carry out the plan of a sweep once more, in a new entry; with other `repeats`."""
+    sets = (*(text for text in recipe.sets if not (repeats and text.startswith("repeats="))), *repeats)
     return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
 
 
@@ -110,7 +115,7 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
     if entry.kind != "experiment":
         return show(entry.id)
     if entry.recipe is not None:
-        return sweep_more(entry.id, "--retry-failed" if record.runs else "")
+        return sweep_more(entry.id)
     if stated is not None and _has_command(stated):
         return ab_again(entry.id, stated)
     if record.pending:
@@ -136,16 +141,17 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     asked again of other code alone; before that it can be mended, or the entry discarded."""
     entry_id, record = answer.entry, records.record(answer.entry)
     stated = record.entry.comparison
-    if record.entry.recipe is not None:
-        return Continuation(command=sweep_more(entry_id, "--retry-failed"), lacks="run")
-    if stated is None or not _has_command(stated):
+    recipe = record.entry.recipe
+    anew = sweep_anew(recipe) if recipe is not None else ""
+    if stated is None or not (anew or _has_command(stated)):
         return Continuation(command=show(entry_id), lacks="run")
     if now := here.another(stated, side):
         first = f"it has another commit now, {now}" if "@" in side else "the code is different now"
-        return Continuation(command=ab_now(entry_id, stated, here), lacks="run", first=first)
+        return Continuation(command=anew or ab_now(entry_id, stated, here), lacks="run", first=first)
     if answer.pairs:
         # It passed on this code before.
-        return Continuation(command=ab_afresh(entry_id, new=False), lacks="run")
+        again = sweep_more(entry_id, "--retry-failed") if anew else ab_afresh(entry_id, new=False)
+        return Continuation(command=again, lacks="run")
     is_turned = side == stated.question.base and bool(other_evaluator(entry_id, stated))
     if not is_turned and (why := unreported(records.topic, record)):
         own = [s.run.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
@@ -154,14 +160,14 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     is_commit = stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP)
     name, again, mend = f"{stated.question.axis}={side}", "fails again on the same code", "mend the code"
     if side == SETUP:
-        name, mend = "the setup", f"mend it, or give ab --id {entry_id} another --setup"
+        name, mend = "the setup", "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
     elif is_commit:
         name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
     return Continuation(
         command=command_line(["logbook", "discard", entry_id, "--why", f"{name} fails"]),
         lacks="mend",
-        first=f"{name} {again}: {mend}, or discard the entry",
-        then="" if is_commit else ab_afresh(entry_id, new=False),
+        first=f"{name} {again}: {mend}{anew and f' and type `{anew}`'}, or discard the entry",
+        then="" if is_commit else anew or ab_afresh(entry_id, new=False),
     )
 
 
@@ -197,6 +203,11 @@ def show(entry_id: str) -> str:
 def keep(entry_id: str) -> str:
     """What to type to record that the code of an entry is kept."""
     return f"logbook keep {entry_id}"
+
+
+def judge_met(number: int, evidence: str = "ID") -> str:
+    """What to type to judge a stop criterion as met."""
+    return f"logbook criteria --met {number} --evidence {evidence}"
 
 
 def accept(entry_id: str) -> str:

@@ -163,14 +163,15 @@ class _Ranking:
         self._between = varied(map(dict, self._problems))
 
     def bests(self) -> list[BestCase]:
-        lost, found = self._lost(), []
+        lost, found = self._lost(), list[tuple[tuple[bool, bool, bool, int], BestCase]]()
         for place, keys in self._problems.items():
             if standing := [key for key in keys if key not in lost]:
                 top = max(standing, key=self._rank.__getitem__)
-                found.append(self._best(top, place, self._cases[top]))
-        # A problem of a single case has nothing to choose from.
-        last = {id(best): self._places[best.entries[-1]] for best in found}
-        return sorted(found, key=lambda best: (best.against == _ELSEWHERE, best.cases == 1, -last[id(best)]))
+                best = self._best(top, place, self._cases[top])
+                # A problem of a single case has nothing to choose from.
+                rank = not any(map(self._is_baseline, keys)), best.against == _ELSEWHERE, best.cases == 1
+                found.append(((*rank, -self._places[best.entries[-1]]), best))
+        return [best for _, best in sorted(found, key=lambda one: one[0])]
 
     def course(self) -> list[Step]:
         def entries(place: Key) -> int:
@@ -286,11 +287,10 @@ class _Ranking:
         )
 
     def _is_baseline(self, key: str) -> bool:
-        """Whether runs of the baseline measured a case; all runs of its entry count where the header names none."""
+        """Whether runs of the baseline measured a case."""
         baseline = self._thread.header.baseline
         return baseline is not None and any(
-            summary["id"] == baseline.entry and (not baseline.runs or {*baseline.runs} & {*case["runs"]})
-            for summary, case in self._cases.get(key, ())
+            baseline.is_of(summary["id"], case["runs"]) for summary, case in self._cases.get(key, ())
         )
 
     def _against(self, key: str) -> str:

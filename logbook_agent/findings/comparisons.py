@@ -10,7 +10,6 @@ from msgspec import structs
 from logbook_agent.findings.comparison import synopsis, words
 from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.comparison.answers import answer_of, confidence, placed, values_apart
-from logbook_agent.findings.criteria.predicate import SideBySide, settling
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, names_run
 from logbook_agent.findings.trust import Trust
@@ -48,10 +47,6 @@ class Comparisons:
         return values_apart(self._own, self._header.case_keys)
 
     @cached_property
-    def _settling(self) -> list[SideBySide]:
-        return settling(self._header) if self._header.has_predicates else []
-
-    @cached_property
     def _asking(self) -> dict[str, list[Answer]]:
         """The answers by what they ask."""
         found: dict[str, list[Answer]] = {}
@@ -62,7 +57,6 @@ class Comparisons:
     def _answer(self, own: Answer) -> Answer:
         """The answer of an entry, in which nothing is found to be better that somebody discarded."""
         answer = placed(own, self._asking[own.asks or own.entry], self._apart, self._discarded)
-        answer = structs.replace(answer, is_bound=any(one.asks(own.question) for one in self._settling))
         by = self._discarded.get(own.entry)
         if by is None:
             return answer

@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from logbook_agent.findings.advice import accept
+from logbook_agent.findings.advice import accept, judge_met
 from logbook_agent.findings.attempts import withheld
 from logbook_agent.findings.carried_out import commands_in
 from logbook_agent.findings.synopses import Synopsis
@@ -134,5 +134,5 @@ def _criterion(number: int, criterion: Criterion) -> OpenStep:
         text=f"Meet the stop criterion: {criterion.text}",
         why=computed.reason if computed else "a person judges it",
         settles=criterion.text,
-        command=f"logbook criteria --met {number} --evidence ID" if is_judged else computed.command if computed else "",
+        command=judge_met(number) if is_judged else computed.command if computed else "",
     )

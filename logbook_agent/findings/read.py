@@ -87,7 +87,8 @@ class Findings:
 
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
             facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now(), self.here)
-            criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
+            found = (checked(number, criterion, facts) for number, criterion in enumerate(criteria, 1))
+            criteria = tuple(map(self._addressed_criterion, found))
         return structs.replace(header, stop_criteria=criteria)
 
     def _addressed_criterion(self, criterion: Criterion) -> Criterion:

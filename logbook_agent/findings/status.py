@@ -121,8 +121,10 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
         key="summary_before", value=[i for w in first.in_words if w.kind == "summary" for i in w.before[-SHOWN:]]
     )
     order = {entry: n for n, entry in enumerate(thread.by_id)}
+    # What was settled of other code since comes last.
+    past = {entry for answer in found.answers if answer.is_settled for entry in answer.of_other_code}
     for answers in (first.found, first.left):
-        latest = sorted(answers, key=lambda one: -order[one.entry])
+        latest = sorted(answers, key=lambda one: (one.entry in past, -order[one.entry]))
         shown = [one for one in latest if not thread.superseded_by(one.entry)]
         yield _newest("answers", [_comparison(found, one, here) for one in shown])
     yield _newest("decisions", [_decision(e) for e in _not_superseded(thread, thread.decisions)])
@@ -137,9 +139,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     # What is said above is not said again.
     above = {e["id"] for e in (*thread.negative, *thread.open)}
     yield _newest("failed", [_failed(f) for f in first.failed if f.entry not in above])
-    # What the baseline itself measured is known.
-    cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
-    yield _newest("best", map(_best, cases))
+    yield _newest("best", map(_best, bests(thread, found.answers)))
     yield _newest(
         "reported",
         [

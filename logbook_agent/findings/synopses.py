@@ -76,16 +76,16 @@ def of_comparisons(
     back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
     kept = [a for a in answers if thread.standing[a.entry].withdrawn is None]
-    again = {e: a for a in kept for e in a.earlier}
-    # What an earlier entry left open is over once it was answered of other code, or discarded there.
-    over = {e for e, a in again.items() if a.is_settled and _is_other_code(answers, a, e)}
+    larger = _for_larger_effects(records, [a for a in kept if thread.standing[a.entry].discarded_by is None])
+    again = {e: a for a in kept for e in a.earlier} | larger
+    # What an earlier entry left open is over once it was answered of other code or for larger effects, or discarded.
+    over = {e for e, a in again.items() if a.is_settled and e in {*a.of_other_code, *larger}}
     over |= {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
     # What failed is over once it was asked again, of whatever code, or answered of the same.
     last, found = {_names(a): a.entry for a in kept}, {a.entry for a in kept if a.is_settled}
     failing = [a for a in reversed(left) if a.failure is not None]
     over |= {a.entry for a in failing if found & {*a.twins}}
     failed = [a for a in failing if last.get(_names(a)) == a.entry and a.entry not in over]
-    again |= _for_larger_effects(records, [a for a in kept if thread.standing[a.entry].discarded_by is None])
     shown = [a for a, _ in settled(left, [m.name for m in thread.header.metrics])]
     shown += [a for a, _ in unsettled([a for a in left if a.entry not in over])]
     asked = _Asked(
@@ -123,12 +123,6 @@ def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str
         for a in before
         if last.pairs and not a.is_settled and a.question.minimum_effect < last.question.minimum_effect
     }
-
-
-def _is_other_code(answers: Sequence[Answer], one: Answer, other_id: str) -> bool:
-    """Whether an entry that asks the same states other code."""
-    codes = next((a.codes for a in answers if a.entry == other_id), ())
-    return bool(one.codes and codes) and one.codes != codes
 
 
 def _code_names(answer: Answer) -> tuple[str, ...]:

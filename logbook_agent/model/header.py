@@ -83,6 +83,10 @@ class Baseline(Struct, frozen=True, kw_only=True):
     confidence: str | None = None
     text: str | None = None
 
+    def is_of(self, entry: str, runs: Iterable[int]) -> bool:
+        """Whether these runs of an entry measured it; all runs of its entry did where none are known."""
+        return entry == self.entry and (not self.runs or not {*self.runs}.isdisjoint(runs))
+
 
 class BaselineMove(Struct, frozen=True, kw_only=True):
     """A move of the baseline, and why. `before` is what it was until then (None: there was none), and

@@ -107,6 +107,11 @@ class Finding(Struct, frozen=True, kw_only=True):
         return self.lacks is not None and self.lacks.pairs is not None
 
     @property
+    def most(self) -> float | None:
+        """The largest change, up or down, that the interval holds, as a fraction; None without an interval."""
+        return None if self.low is None or self.high is None else max(abs(self.low), abs(self.high))
+
+    @property
     def setting(self) -> tuple[object, ...]:
         """The case as a key, which findings of one case in several comparisons share."""
         return self.device, *sorted(self.config.items())
@@ -137,8 +142,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     `apart` is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name
     and the reason. `asks` is a digest of the question with its command, of any code, and `codes` tells that of each
     side from others. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once;
-    `is_bound`: a stop criterion asks it, whose minimum effect no larger one meets; `is_namesake`: it stands
-    beside another one of the same names of code. `code` labels the
+    `is_namesake`: it stands beside another one of the same names of code. `code` labels the
     code of each side, `times` are when each pair began and ended. Findings of goals come first, in the order of the
     metrics."""
 
@@ -166,7 +170,6 @@ class Answer(Struct, frozen=True, kw_only=True):
     asks: str = ""
     codes: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
-    is_bound: bool = False
     is_namesake: bool = False
 
     @property

@@ -15,6 +15,8 @@ SHOWN_NOTES = 3
 # To so many characters longer names are cut, values that a side reports, and the name of an axis.
 _NAME_CHARS, VALUE_CHARS, _AXIS_CHARS = 80, 16, 20
 _TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
+# That an effect above this is ruled out says little.
+_MOST = 0.5
 # A change of so many times is said as a factor, too.
 _BIG = 3.0
 _ENV = "env:"
@@ -147,9 +149,8 @@ def to_settle(answer: Answer, finding: Finding) -> str:
         case None:
             return ""
         case Lacks("pairs"):
-            like = f"`logbook ab --like {answer.entry} --min-effect {effect}`" if (effect := _larger(finding)) else ""
-            is_said = like and answer.is_typed and not answer.is_bound and not finding.is_practical
-            return more_pairs(finding, is_bound=answer.is_bound) + (f": {like}" if is_said else "")
+            rest = "" if finding.is_practical else ruled_out(finding)
+            return "; ".join(filter(None, [more_pairs(finding), rest]))
         case Lacks("values"):
             return "runs in which both sides report a value above zero"
         case Lacks("direction"):
@@ -176,22 +177,21 @@ def _passing(answer: Answer, side: str) -> str:
     return f"{needs}: further pairs run what failed again"
 
 
-def more_pairs(finding: Finding, *, is_bound: bool = False) -> str:
-    """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact.
-    `is_bound`: its minimum effect is given."""
+def more_pairs(finding: Finding) -> str:
+    """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact."""
     if finding.lacks is None or finding.lacks.pairs is None:
-        larger = "" if is_bound else ", or state a larger minimum effect"
-        return f"more pairs than is practical: measure for longer in each run{larger}"
+        return "more pairs than is practical: measure for longer in each run"
     if finding.lacks.pairs <= BLOCK_PAIRS or not finding.judged:
         return f"at least {counted(finding.lacks.pairs, 'more pair')}"
     return "tens of pairs more"
 
 
-def _larger(finding: Finding) -> str:
-    """A minimum effect, `5%`, that the interval of a finding lies within; empty where it would be 50% or more."""
-    size = math.inf if finding.low is None or finding.high is None else max(abs(finding.low), abs(finding.high))
-    steps = (step * 10.0**digits for digits in range(-4, 0) for step in (1, 2, 5))
-    return next((f"{100 * step:g}%" for step in steps if step >= size), "")
+def ruled_out(finding: Finding) -> str:
+    """`an effect of 9.5% or more is ruled out`, by the interval of an open finding; empty where that says little."""
+    if not finding.lacks_pairs or not finding.most or finding.most > _MOST:
+        return ""
+    digit = 10.0 ** (math.floor(math.log10(finding.most)) - 1)
+    return f"an effect of {percent(digit * math.ceil(finding.most / digit))}% or more is ruled out"
 
 
 def interval(finding: Finding) -> str:

@@ -16,21 +16,22 @@ from logbook_agent.model.stats import median
 from logbook_agent.text.phrases import counted
 
 
-def checked(criterion: Criterion, facts: Facts) -> Criterion:
-    """The criterion, with its state if it has a predicate."""
+def checked(number: int, criterion: Criterion, facts: Facts) -> Criterion:
+    """The criterion of this number, with its state if it has a predicate."""
     if criterion.predicate is None:
         return criterion
     try:
-        return structs.replace(criterion, computed=evaluate(of.parse(criterion.predicate), facts))
+        return structs.replace(criterion, computed=evaluate(of.parse(criterion.predicate), facts, number))
     except of.PredicateError as error:
         return structs.replace(criterion, computed=not_computable(f"predicate: {error}"))
 
 
-def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:
-    """Met, unmet or not computable, with the reason in one line and the entries that show it."""
+def evaluate(predicate: of.Predicate, facts: Facts, number: int = 0) -> Computed:
+    """Met, unmet or not computable, with the reason in one line and the entries that show it. `number`: that of the
+    criterion, where the predicate is all of it."""
     match predicate:
         case of.SideBySide():
-            return compared(predicate, facts)
+            return compared(predicate, facts, number)
         case of.Target():
             return target(predicate, facts)
         case Budget():

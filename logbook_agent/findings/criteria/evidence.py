@@ -15,7 +15,7 @@ from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
 from logbook_agent.model.entry import is_withdrawn, settled
-from logbook_agent.model.header import NO_BUDGET, Budget, Computed, Metric
+from logbook_agent.model.header import NO_BUDGET, Baseline, Budget, Computed, Metric
 from logbook_agent.model.record import Record, spent
 from logbook_agent.model.values import Scalar
 
@@ -93,6 +93,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     runs: int
     hours: float
     budget: Budget = NO_BUDGET
+    baseline: Baseline | None = None
     answers: Sequence[Answer] = ()
     discarded: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -119,6 +120,7 @@ def facts_of(
         runs=runs,
         hours=hours,
         budget=records.header.budget,
+        baseline=records.header.baseline,
         answers=answers,
         discarded=discarded_by(said_by(record.entry) for record in all_),
         kept=_kept(all_),

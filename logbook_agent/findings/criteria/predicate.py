@@ -12,7 +12,6 @@ A predicate is a mapping with one key, its kind:
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import math
@@ -25,9 +24,9 @@ from msgspec import Struct, field, structs
 
 from logbook_agent.findings.comparison.answer import SETTLED
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, OF_CODE, Question, code_hash, code_name
+from logbook_agent.model.comparison import MINIMUM_EFFECT, OF_CODE, code_hash
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Budget, Header
+from logbook_agent.model.header import Budget
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.phrases import nearest
 
@@ -68,15 +67,6 @@ class SideBySide(Struct, frozen=True, kw_only=True):
                 yield from ((base, p) for p in points if (base := {**p, **self.controls}) != p)
             else:
                 yield from ((points[0], point) for point in points[1:])
-
-    def asks(self, question: Question) -> bool:
-        """Whether a question is about these values, codes by their names or hashes."""
-        names = {*question.values}
-        if question.axis == CODE_AXIS:
-            names = {name for value in names for name in (code_name(value), code_hash(value)[:9])}
-        is_of_axis = self.axis in (OF_CODE if question.axis == CODE_AXIS else (question.axis,))
-        known = {canonical(name) for name in names}
-        return is_of_axis and all({canonical(v), code_hash(str(v))[:9]} & known for v in self.values)
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -144,22 +134,6 @@ def parse(data: object) -> Predicate:
         raise PredicateError(f"{error}{_close(error.path[-1][1:], names) if is_key else ''}") from None
     if (wrong := next(_wrong(found), None)) is not None:
         raise PredicateError(f"{kind}: {wrong}")
-    return found
-
-
-def settling(header: Header) -> list[SideBySide]:
-    """What the stop criteria of a header ask comparisons to settle."""
-
-    def parts(one: Predicate) -> Iterator[SideBySide]:
-        if isinstance(one, Several):
-            yield from itertools.chain.from_iterable(map(parts, one.parts))
-        elif isinstance(one, SideBySide) and one.settled:
-            yield one
-
-    found: list[SideBySide] = []
-    for criterion in header.stop_criteria:
-        with contextlib.suppress(PredicateError):
-            found += parts(parse(criterion.predicate)) if criterion.predicate is not None else ()
     return found
 
 

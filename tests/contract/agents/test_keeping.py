@@ -84,6 +84,13 @@ def test_a_commit_with_other_changes_beside_completes_it(campaign: Cli, git: Git
     assert (again["id"], again["commit"], again["is_committed"]) == (first["id"], git("rev-parse", "HEAD"), True)
 
 
+def to_keep(cli: Cli) -> str:
+    """What `next` types to complete a decision to keep changes; empty where nothing is left of it."""
+    steps = [one for one in cli("next", "--json").data["steps"] if one["kind"] == "next action"]
+    assert len(steps) < 2
+    return str(steps[0]["command"]) if steps else ""
+
+
 def test_what_head_has_instead_is_compared_before_it_is_kept(campaign: Cli, git: Git, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     first = campaign("keep", idea, "--json").data
@@ -93,13 +100,16 @@ def test_what_head_has_instead_is_compared_before_it_is_kept(campaign: Cli, git:
     git("commit", "-q", "-a", "-m", "twice as fast")
     error = campaign("keep", idea, "--json").error
     assert (error["cause"], "--commit" in error["hint"]) == ("HEAD does not hold what it ran: bench.py", False)
+    assert error["hint"].endswith(f"to compare it: {to_keep(campaign)}")
     typed = shlex.split(error["hint"][error["hint"].index("logbook ") :])[1:]
     compared = campaign(*typed, "--pairs", "1", "--json").data
     assert [value.rpartition("@")[2] for value in compared["values"]] == [
         git("rev-parse", "--short=9", name) for name in ("HEAD~1", "HEAD")
     ]
     # A person may know that it is the same.
-    made = campaign("keep", idea, "--commit", "HEAD", "--json").data
+    assert to_keep(campaign) == f"logbook keep {idea} --commit HEAD"
+    made = campaign(*to_keep(campaign).split()[1:], "--json").data
+    assert to_keep(campaign) == ""
     assert (made["id"], made["commit"], made["is_committed"]) == (first["id"], git("rev-parse", "HEAD"), True)
     assert campaign("keep", idea, "--commit", "nowhere").code == 2
 
@@ -349,6 +359,20 @@ def test_a_commit_that_was_amended_is_kept_as_it_is_now(campaign: Cli, git: Git,
     idea = campaign("run", "--json", "--", *COMMAND).data["id"]
     git("commit", "-q", "--amend", "-m", "idea, reworded")
     assert campaign("keep", idea, "--json").data["commit"] == git("rev-parse", "HEAD")
+    # Also where it was kept before; what was edited meanwhile, a person knows.
+    changed = measure(campaign, folder, 9)
+    assert campaign("keep", changed).code == 0
+    assert to_keep(campaign) == f"logbook keep {changed}"
+    git("commit", "-q", "-a", "-m", "nine")
+    assert campaign("keep", changed).code == 0
+    assert to_keep(campaign) == ""
+    git("commit", "-q", "--amend", "-m", "nine, reworded")
+    assert to_keep(campaign) == f"logbook keep {changed}"
+    assert campaign("keep", changed, "--json").data["commit"] == git("rev-parse", "HEAD")
+    assert to_keep(campaign) == ""
+    (folder / "bench.py").write_text("print('RESULT tflops=9')  # faster\n")
+    git("commit", "-q", "-a", "--amend", "-m", "nine, edited")
+    assert to_keep(campaign).startswith("logbook ab --code ")
 
 
 def test_git_says_where_a_diff_does_not_fit(campaign: Cli, folder: Path) -> None:

@@ -187,7 +187,9 @@ def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Pat
     noisy = 'n=$((1000 + LOGBOOK_RUN * 37 % 11 * 6)); [ "$2" = base ] || n=$((n + 8)); echo "RESULT tflops=$n"\n'
     (folder / "bench.sh").write_text(noisy)
     assert ready(*ASK[:-1], "20", "--seed", "2", *COMMAND).code == 0
-    assert "larger minimum effect" in ready("status").out
+    [why] = [one["why"] for one in ready("status", "--json").data["answers"]]
+    assert re.search(r"measure for longer in each run; an effect of 4.3% or more is ruled out$", why), why
+    assert "--min-effect" not in ready("status").out, "new pairs would say what these say"
     assert "--max-pairs" not in ready("next").out + ready("status").out
     # No command settles it, so it is no open step; the conclusion has it as a limitation.
     closed = ready("close", "--conclusion", "Nothing", "--dry-run")
@@ -196,28 +198,28 @@ def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Pat
     assert (more["pairs"], "measure for longer" in more["stopped"]["why"]) == (100, True), more["stopped"]
 
 
-def test_what_is_asked_for_larger_effects_is_left_to_that_unless_a_criterion_asks_it(ready: Cli, folder: Path) -> None:
+def test_what_an_open_answer_rules_out_meets_a_criterion_that_asks_for_that(ready: Cli, folder: Path) -> None:
     noisy = 'n=$((1000 + LOGBOOK_RUN * 37 % 11 * 6)); [ "$2" = base ] || n=$((n + 8)); echo "RESULT tflops=$n"\n'
     (folder / "bench.sh").write_text(noisy)
     assert ready(*ASK[:-1], "20", "--seed", "2", *COMMAND).code == 0
-    assert "logbook ab --like MOE-000 --min-effect " in ready("status").out
-    # A criterion states its own minimum effect: no larger one meets it.
-    predicate = "compared: {axis: mode, values: [base, new], settled: true}"
-    assert ready("criteria", "--add", "new is settled", "--predicate", predicate).code == 0
-    for question in ("status", "next", "criteria"):
-        text = ready(question).out
-        assert (
-            "it needs more pairs than is practical: measure for longer in each run" in text,
-            "--min-effect" in text,
-        ) == (
-            True,
-            False,
-        )
+    predicate = "compared: {axis: mode, values: [base, new], settled: true%s}"
+    assert ready("criteria", "--add", "new is settled", "--predicate", predicate % "").code == 0
+    way = "measure for longer in each run, or give the criterion a larger min_effect, with a reason (logbook criteria "
+    for question in ("next", "criteria"):
+        assert (way in (text := ready(question).out), "--min-effect" in text) == (True, False), text
+    for outcomes, met in (("[better]", False), ("[no difference]", True)):
+        larger = predicate % f", min_effect: 0.1, outcomes: {outcomes}"
+        ready("criteria", "--predicate", f"1={larger}", "--reason", "10% would do")
+        [one] = ready("criteria", "--json").data["criteria"]
+        assert (one["met"], "command" in one) == (met, False), one
+        assert "or more is ruled out" in one["computed"]["reason"], one
+    ready("criteria", "--predicate", f"1={predicate % ''}", "--reason", "it would not")
     # Asked all the same, of code that was edited meanwhile.
     (folder / "bench.sh").write_text(f"{noisy}# edited\n")
     assert ready("ab", "--like", "MOE-000", "--min-effect", "50%").code == 0
-    answers = {one["id"]: one for one in ready("status", "--json").data["answers"]}
-    assert (answers["MOE-000"]["why"], answers["MOE-001"]["outcome"]) == ("MOE-001 asks it again", "no difference")
+    assert [one["outcome"] for one in ready("status", "--json").data["answers"]] == ["no difference"], (
+        "one still stands"
+    )
     [step] = ready("next", "--json").data["steps"]
     assert step["why"].startswith("MOE-000: new against base is open"), "the criterion asks for effects from 1% on"
 

@@ -139,6 +139,19 @@ def test_what_an_earlier_code_left_open_is_over_once_it_is_asked_again(
     assert (answer["id"], answer["settled"]) == ("MOE-001", True)
 
 
+def test_an_answer_that_other_code_has_again_comes_after_those_that_stand(
+    started: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    bench = "echo RESULT tflops=$((1000 + ${1#?} * 100)).$LOGBOOK_RUN\n"
+    for text, sides in ((bench, (1, 2, 3)), (f"{bench}# edited\n", (2, 3))):
+        (folder / "bench.sh").write_text(text)
+        git("add", "bench.sh")
+        git("commit", "-q", "-m", "now")
+        for side in sides:
+            assert started("ab", "--axis", f"mode=m0,m{side}", "--", "sh", "bench.sh", "{mode}").code == 0
+    assert [one["id"] for one in started("status", "--json").data["answers"]] == ["MOE-004", "MOE-003", "MOE-000"]
+
+
 def test_the_best_case_is_named_where_the_command_alone_tells_it(started: Cli, folder: Path) -> None:
     (folder / "b.sh").write_text("echo RESULT tflops=$((10 * $2))\n")
     for lr in (("1", "--wd", "3"), ("2",)):

@@ -147,3 +147,20 @@ def test_a_flag_is_one_however_it_is_written(started: Cli, folder: Path) -> None
     ]
     rows = started("table", "--json").data
     assert len(rows["values"]) == 2
+
+
+def test_what_the_baseline_is_compared_with_comes_first(started: Cli, folder: Path) -> None:
+    """Not an ad hoc run of another size, nor runs of a benchmark that reports more since."""
+    bench = 'echo "RESULT tflops=$((100 * $1 + $$ % 9))"\n'
+    (folder / "bench.sh").write_text(bench)
+    assert started("run", "--", "sh", "bench.sh", "1").code == 0
+    assert started("baseline", "--entry", "MOE-000", "--reason", "it is").code == 0
+    assert started("ab", "--axis", "env:MODE=a,b", "--max-pairs", "1", "--", "sh", "bench.sh", "1").code == 0
+    assert started("run", "--", "sh", "bench.sh", "9").code == 0
+    (folder / "bench.sh").write_text(bench.replace("RESULT", "RESULT size=1"))
+    assert started("run", "--repeat", "2", "--", "sh", "bench.sh", "1").code == 0
+    (folder / "bench.sh").write_text(bench.replace("RESULT", "RESULT size=2"))
+    assert started("run", "--", "sh", "bench.sh", "7").code == 0
+    found = started("status", "--json").data["best"]
+    assert found[0]["value"] < 110, found
+    assert len(found) == 3, "the others are there, too"

@@ -55,12 +55,23 @@ def test_a_table_of_the_whole_thread_says_which_entry_measured_what(started: Cli
     assert [row[0] for row in both["values"]] == ["MOE-000", "MOE-001"]
 
 
-def test_a_run_in_a_closed_thread_says_that_it_is_closed(started: Cli) -> None:
+def test_what_makes_runs_in_a_closed_thread_says_that_it_is_closed(started: Cli, folder: Path) -> None:
     assert started("note", "--title", "one").code == 0
     assert started("close", "--local", "--conclusion", "done").code == 0
-    answer = started("run", "--", "true")
-    assert answer.code == 0
-    assert "logbook close --reopen" in answer.err
+    (folder / "recipes").mkdir()
+    (folder / "recipes/demo.yaml").write_text(
+        "name: demo\nquestion: which?\ncommand: [echo, 'RESULT tflops={size}']\naxes: {size: [1]}\nconfirm: 0\n"
+    )
+    echo = ("--", "echo", "RESULT tflops=1")
+    for words in (
+        ("run", *echo),
+        ("ab", "--axis", "env:MODE=a,b", "--max-pairs", "1", *echo),
+        ("ab", "--id", "MOE-002"),
+        ("sweep", "demo"),
+    ):
+        answer = started(*words)
+        assert answer.code in (0, 1), answer
+        assert answer.err.count("logbook close --reopen") == 1, words
 
 
 def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:

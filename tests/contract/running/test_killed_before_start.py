@@ -1,4 +1,4 @@
-"""What `run` leaves when it is killed between its entry and its first run."""
+"""What `run` leaves when it is killed between its entry and its first run, or between repeats."""
 
 from __future__ import annotations
 
@@ -33,3 +33,12 @@ def test_an_entry_without_its_run_is_known_and_does_no_harm(started: Cli, folder
     # The run that it was made for can be made.
     assert started("run", "--id", "MOE-000", "--", "echo", "METRIC tflops=1").code == 0
     assert started("list", "--json").data[0]["state"] == "finished"
+
+
+def test_how_many_repeats_were_made_before_a_kill_is_said(started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("[ $LOGBOOK_RUN = 3 ] && kill -9 $PPID\necho METRIC tflops=1$LOGBOOK_RUN\n")
+    words = [sys.executable, "-m", "logbook_agent", "run", "--repeat", "5", "--", "sh", "bench.sh"]
+    assert subprocess.run(words, cwd=folder, capture_output=True, check=False, timeout=60).returncode == -9
+    [step] = [one for one in started("next", "--json").data["steps"] if one["kind"] == "run"]
+    assert step["why"] == "MOE-000 is interrupted in repeat 3: 2 repeats made so far, and --repeat N makes more"
+    assert step["command"] == "logbook run --id MOE-000 -- sh bench.sh"

@@ -61,3 +61,27 @@ def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Pat
     assert started("sweep", "--id", "MOE-000", "--json").data["failed"] == 1
     done = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
     assert (done.code, done.data["rows"], done.data["failed"]) == (0, 2, 0)
+
+
+@pytest.mark.slow
+def test_pairs_whose_side_failed_are_made_anew_of_mended_code(started: Cli, folder: Path) -> None:
+    """Runs of other code make no pairs with those that there are."""
+    text = (
+        RECIPE.replace("controls:\n- {mode: old}\n", "")
+        .replace("[1, 2, 3, 4]", "[1]")
+        .replace("fixed: {mode: new}\n", "")
+    )
+    text = text.replace("  size: [1]\n", "  size: [1]\n  mode: [old, new]\n") + "order: interleaved\nrepeats: 20\n"
+    write_recipe(folder, text, bench='[ "$2" = old ] || exit 3\necho "RESULT tflops=1$LOGBOOK_RUN"\n')
+    first = started("sweep", "demo")
+    assert "what failed fails again on the same code; once that is mended: logbook sweep demo --new\n" in first.out
+    for question in ("next", "status"):
+        said = started(question).out
+        assert ("--retry-failed" in said, "mend the code and type `logbook sweep demo --new`" in said) == (
+            False,
+            True,
+        ), said
+    (folder / "bench.sh").write_text('echo "RESULT tflops=1$LOGBOOK_RUN"\n')
+    again = started("sweep", "demo", "--new", "--json").data
+    assert (again["id"], again["failed"], again["answer"]["pairs"]) == ("MOE-001", 0, 20)
+    assert "MOE-000" not in started("next").out

@@ -177,7 +177,14 @@ def test_a_discarded_entry_is_no_evidence(started: Cli) -> None:
     assert started("discard", "MOE-000", "--why", "slower").code == 0
     states = [("unmet", "nothing has been measured yet"), ("unmet", "MOE-000 was discarded by MOE-001")]
     assert computed(started) == states
-    assert commands(started) == ["", ""]
+    judge = "logbook criteria --met 2 --evidence MOE-001"
+    assert commands(started) == ["", judge]
+    assert f"type: {judge}" in started("next").out
+    # Not where another value was not compared yet.
+    ask(started, "compared: {axis: mode, values: [base, worse, new], settled: true}")
+    assert "--met" not in commands(started)[2]
+    assert started(*shlex.split(judge)[1:]).code == 0
+    assert "--met 2" not in started("next").out + started("status").out
     refused = started("criteria", "--met", "1", "--evidence", "MOE-000", "--json").error
     assert refused["message"] == "MOE-000 is discarded by MOE-001, so it is not evidence"
     assert started("criteria", "--met", "1", "--evidence", "MOE-001").code == 0

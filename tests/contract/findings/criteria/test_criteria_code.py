@@ -41,6 +41,25 @@ def computed(cli: Cli) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize("has_baseline", [True, False])
+def test_what_is_printed_asks_of_the_case_that_is_most_in_use(
+    thread: Cli, git: Callable[..., str], has_baseline: bool
+) -> None:
+    """Not of the latest run, which may be of another size."""
+    (first, second), pairs = [git("rev-parse", "--short=9", name) for name in ("HEAD~1", "HEAD")], ["--pairs", "1"]
+    assert thread("run", "--", "sh", "bench.sh", "small").code == 0
+    if has_baseline:
+        assert thread("baseline", "--entry", "T-000", "--reason", "the usual size").code == 0
+    for size, threads in (("large", "1,2"), ("small", "1,2"), ("large", "1,3")):
+        assert thread("ab", "--axis", f"env:THREADS={threads}", *pairs, "--", "sh", "bench.sh", size).code == 0
+    assert thread("run", "--", "sh", "bench.sh", "tiny").code == 0
+    ask(thread, first, second)
+    made = thread(*shlex.split(computed(thread)["command"])[1:], *pairs, "--json")
+    assert made.code == 0, made.err
+    shown = thread("show", made.data["id"]).out
+    assert ("bench.sh small" in shown, "bench.sh large" in shown) == (has_baseline, not has_baseline)
+
+
 def test_what_is_printed_measures_the_base_of_another_comparison(
     thread: Cli, git: Callable[..., str], folder: Path
 ) -> None:

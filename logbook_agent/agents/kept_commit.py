@@ -1,0 +1,158 @@
+"""The commit that holds the code of an entry which somebody keeps, and what to type where none does."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from logbook_agent.findings.advice import ab_afresh, ab_codes, keep
+from logbook_agent.findings.open_steps import OpenStep
+from logbook_agent.findings.read import Findings
+from logbook_agent.model.code import Code
+from logbook_agent.model.comparison import CODE_AXIS, code_hash
+from logbook_agent.model.entry import NEXT_ACTION
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import Record
+from logbook_agent.model.run import Run
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook, is_same_code
+from logbook_agent.running.provenance.git_calls import changed_in, read_git, try_git
+from logbook_agent.running.provenance.named_files import files_named
+from logbook_agent.running.provenance.worktrees import checkout_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.places import repository_of
+from logbook_agent.store.workspace import Workspace
+
+_MOST_BYTES = 2**24
+
+
+def code_of(record: Record) -> tuple[Run, Code] | None:
+    """The last finished run of an entry whose code is known, and that; of an A/B of code one of the tested side."""
+    comparison = record.entry.comparison
+    base = comparison.question.base if comparison is not None and comparison.question.axis == CODE_AXIS else None
+    runs = [status.run for status in reversed(record.runs) if status.counts and status.state == "finished"]
+    known = [(run, run.code) for run in runs if run.code is not None and run.code.identity is not None]
+    return next((one for one in known if base is None or one[0].part is None or one[0].part.side != base), None)
+
+
+def commit_of(
+    workspace: Workspace, book: Book, run: Run, code: Code, given: str | None
+) -> tuple[str | None, list[str], bool]:
+    """The commit that holds the code of a run: the one that it was made on, or the `given` one, or HEAD, where that has
+    not got it, or has the changes that were not committed then; else the files that HEAD lacks. And whether something
+    is not committed now."""
+    if given is not None:
+        named = _named(workspace, given)
+        is_held = code.commit is not None and not code.dirty and is_in(workspace, code.commit, named)
+        return code.commit if is_held else named, [], False
+    if not code.dirty and (code.commit is None or is_in(workspace, code.commit)):
+        return code.commit, [], False
+    look = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code)
+    here = look.facts()
+    if here.code.dirty is False and here.code.identity == code.identity:
+        return here.code.commit, [], False
+    if not code.dirty:
+        return code.commit, [], False
+    lacks = _lacking(book, code, here, look)
+    return (code.commit if lacks else here.code.commit), lacks, bool(here.code.dirty)
+
+
+def is_in(workspace: Workspace, commit: str, of: str = "HEAD") -> bool:
+    """Whether a commit is in the history of another one; so it counts where there is no repository."""
+    place = repository_of(workspace.cwd)
+    ancestors = ["merge-base", "--is-ancestor", commit, of]
+    return place is None or try_git(place.top, ancestors, workspace.environ) is not None
+
+
+def completing(
+    workspace: Workspace, found: Findings, record: Record, run: Run, code: Code, lacks: Sequence[str]
+) -> tuple[str, str]:
+    """What to do where HEAD lacks files of the code that was kept, and the command for it: what brings them in; where
+    HEAD has others in their place, a comparison of these with the code as it was before, and after that the commit."""
+    place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *lacks]
+    if place is not None and read_git(place.top, words, workspace.environ).code == 0:
+        return "commit that, and type this again, after", f"logbook patch {record.id} --apply"
+    compared = {code_hash(v) for a in found.answers if a.question.axis == CODE_AXIS for v in a.question.sides}
+    given = workspace.root, workspace.config.code, workspace.environ
+    if place is not None and any(is_same_code(place, *given, "HEAD", commit) for commit in compared):
+        return "HEAD has another version, which was compared; if that is kept", f"{keep(record.id)} --commit HEAD"
+    named = {
+        os.path.relpath(path, place.top if place else "/") for path in files_named(run.command, workspace.cwd).read
+    }
+    own = "--evaluator none" if named & {*lacks} else ""
+    compare = ab_codes([(code.commit or "HEAD")[:9], "HEAD"], f"{record.id}/{run.run}", own)
+    stated = record.entry.comparison
+    if stated is not None and stated.question.axis == CODE_AXIS:
+        compare = ab_afresh(record.id, new=False)
+    return "HEAD has another version, which was not measured; to compare it", compare
+
+
+def to_commit(about: str) -> str:
+    """The next action of a decision to keep changes that are not committed."""
+    return f"Commit the changes of {about}, then type `{keep(about)}`"
+
+
+def kept_steps(workspace: Workspace, book: Book, found: Findings, steps: Sequence[OpenStep]) -> Iterator[OpenStep]:
+    """The steps, of a decision to keep changes with what completes it; then the decisions whose commit no branch holds
+    any more."""
+    for step in steps:
+        about = found.entry(step.entry).decides if step.kind == "next action" else None
+        is_kept = about is not None and found.entry(step.entry).text(NEXT_ACTION) == to_commit(about)
+        yield _completed(workspace, book, found, step, about) if about is not None and is_kept else step
+    thread, place = found.thread, repository_of(workspace.cwd)
+    kept = {d["commit"] or "": d for d in thread.decisions if d["kept"] and thread.standing[d["id"]].counts}
+    words = ["rev-list", "--ignore-missing", *filter(None, kept), "--not", "HEAD", "--branches", "--tags", "--remotes"]
+    lost = try_git(place.top, words, workspace.environ) if place is not None and any(kept) else None
+    for commit in (lost or b"").decode().split():
+        decision = kept.get(commit)
+        if decision is not None and (about := decision["decides"]) is not None:
+            text, why = f"Keep {about} as it is committed now", f"no branch holds its commit {commit[:9]} any more"
+            step = OpenStep(kind="next action", entry=decision["id"], text=text, why=why)
+            yield _completed(workspace, book, found, step, about)
+
+
+def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep, about: str) -> OpenStep:
+    """A step that completes a decision to keep the code of an entry, with what to type for that."""
+    record = found.record(about)
+    ran, why, command = code_of(record), "", keep(about)
+    commit, lacks, is_dirty = commit_of(workspace, book, *ran, None) if ran is not None else (None, (), False)
+    if ran is not None and lacks and not is_dirty:
+        why, command = completing(workspace, found, record, *ran, lacks)
+    elif commit is not None and not lacks and not is_in(workspace, commit):
+        why, command = "if HEAD holds the code as another commit", f"{command} --commit HEAD"
+    return structs.replace(step, why="; ".join(filter(None, [step.why, why])), command=command)
+
+
+def _named(workspace: Workspace, name: str) -> str:
+    checkout = checkout_of(workspace.cwd, workspace.environ)
+    found = checkout.commit_of(name)
+    if found is None:
+        cause, hint = checkout.lacking()
+        raise UsageError(f"--commit {name}: not a commit of this clone", cause=cause, hint=hint)
+    return found
+
+
+def _lacking(book: Book, code: Code, here: CodeFacts, look: CodeLook) -> list[str]:
+    """The files of code that a run had changed, and that HEAD has otherwise; the diff itself where it was not kept."""
+    if code.diff_sha256 is not None and code.diff_kept is None:
+        return ["its diff, which was too large to be kept"]
+    diff = b""
+    if code.diff_kept is not None:
+        diff = book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
+    changed = changed_in(diff)
+    named = {
+        str(path.relative_to(here.top))
+        for path in files_named(look.argv, look.cwd).read
+        if path.is_relative_to(here.top)
+    }
+    # Where no file of code was changed, whatever was is the idea.
+    sources = {path for path in changed if look.rules.is_source(path) or path in named} or changed.keys()
+    lacks = [path for path in sorted(sources) if here.head.get(path) != changed[path]]
+    for file in code.untracked:
+        answer = read_git(here.top, ["cat-file", "blob", f"HEAD:{file.path}"], look.environ)
+        if not Path(file.path).is_absolute() and hashlib.sha256(answer.out).hexdigest() != file.sha256:
+            lacks.append(file.path)
+    return lacks
