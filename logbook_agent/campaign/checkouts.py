@@ -102,14 +102,16 @@ def in_trees(
                     )
             elif code == WORK:
                 checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
-            if not (tree.top / checkout.inside).is_dir():
-                name = tree.commit[:COMMIT_CHARS] if isinstance(code, Code) else code
+            if isinstance(code, Code) or code == WORK:
+                # git holds no folder without files.
+                (tree.top / checkout.inside).mkdir(parents=True, exist_ok=True)
+            elif not (tree.top / checkout.inside).is_dir():
                 raise UsageError(
-                    f"{name} has no folder {checkout.inside}",
+                    f"{code} has no folder {checkout.inside}",
                     cause="the command runs in the folder of the checkout in which it was typed",
                     hint="cd into a folder that both have",
                 )
-        yield trees
+        yield [structs.replace(tree, folder=tree.top / checkout.inside) for tree in trees]
 
 
 @contextlib.contextmanager

@@ -60,6 +60,8 @@ def go_on(records: Records, answer: Answer, here: TypingPlace = NOWHERE) -> Cont
         return Continuation(command=command, lacks=what)
     # Before the first pair, the usual budget.
     pairs = BUDGET_PAIRS if lacks is None else lacks.pairs or 0
+    # Pairs of a block that is not whole do not count.
+    pairs -= (answer.pairs + pairs) % BLOCK_PAIRS if pairs > BLOCK_PAIRS else 0
     if pairs and entry.recipe is not None:
         return Continuation(command=_sweep_on(records, answer, entry.recipe, pairs), lacks=what, pairs=pairs)
     if not pairs or stated is None or not _has_command(stated):

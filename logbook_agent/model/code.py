@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, structs
 
-CHECKOUT = re.compile(r"(?<![^\s'\"=:])[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s:]+/\d+/\w+")
+CHECKOUT = re.compile(r"(?<![^\s'\"=:(])[^\s'\"=:(]*/logbook-checkouts-\d+/[^/\s:]+/\d+/\w+")
 """The place of a working tree that was made for a while."""
 
 

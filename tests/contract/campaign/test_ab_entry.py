@@ -55,6 +55,22 @@ def test_the_id_alone_goes_on_in_place(ready: Cli, git: Git, folder: Path) -> No
 
 
 @pytest.mark.slow
+def test_after_a_change_it_runs_in_a_folder_of_which_git_holds_no_file(
+    ready: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "notes").mkdir()
+    (folder / "one.sh").write_text("echo RESULT tflops=10$LOGBOOK_RUN\n")
+    commit(git, "One")
+    monkeypatch.chdir(folder / "notes")
+    added(ready(*ASK, "--json", "--", "sh", "../one.sh", "--mode", "{axis}"), 1)
+    monkeypatch.chdir(folder)
+    (folder / "one.sh").write_text("echo RESULT tflops=20$LOGBOOK_RUN\n")
+    commit(git, "Other")
+    more = added(ready(*MORE), 2)
+    assert more["id"] == "MOE-000"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("is_committed", [False, True], ids=["edited", "committed"])
 def test_after_a_change_it_runs_a_checkout_and_leaves_the_tree_alone(
     ready: Cli, git: Git, folder: Path, is_committed: bool
