@@ -162,7 +162,8 @@ class PairJudge:
         if advice.is_apart(answer, self._series.workspace.now()):
             return "pairs made now are of a second sitting, which can replicate the answer"
         way = self._second_sitting(answer)
-        return f"more pairs now change nothing; a second sitting, ten minutes after the last, can replicate it{way}"
+        later = f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"
+        return f"more pairs of this one change nothing; {later}"
 
     def _borne_out(self, answer: Answer) -> str:
         """What a later sitting made of an answer; empty where there was none."""
