@@ -40,8 +40,8 @@ def _redactor() -> Redactor:
             return given()
         except (LogbookError, OSError):
             break
+    from logbook_agent.text.redaction.names import secrets_in
     from logbook_agent.text.redaction.redactor import Redactor
-    from logbook_agent.text.redaction.secrets import secrets_in
 
     return Redactor(secrets=secrets_in(os.environ))
 

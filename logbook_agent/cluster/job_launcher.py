@@ -21,7 +21,7 @@ from logbook_agent.running.worker.work import Work
 from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import HiddenValue, Sent, Spool
 from logbook_agent.text.phrases import stamp
-from logbook_agent.text.redaction.secrets import Secret
+from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.shell_words import split_env_words
 
 # The state of a job that its launcher does not know any more.

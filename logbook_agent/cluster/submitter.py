@@ -45,8 +45,8 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import known
 from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
 from logbook_agent.text.phrases import stamp
+from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.shell_words import split_env_words
 
 # A submission without an answer may still be on its way for so long.

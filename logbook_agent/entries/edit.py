@@ -30,8 +30,7 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.embedded import check_citations
-from logbook_agent.pages.views import changing
+from logbook_agent.pages.views import changing, check_citations
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line

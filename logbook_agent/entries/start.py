@@ -23,9 +23,8 @@ from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Hea
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, parse_values
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.embedded import check_citations
 from logbook_agent.pages.templates import templates_of
-from logbook_agent.pages.views import changing, refresh
+from logbook_agent.pages.views import changing, check_citations, refresh
 from logbook_agent.store.book import Book
 from logbook_agent.store.new_book import create
 from logbook_agent.store.workspace import Workspace, naming, prefix_of

@@ -20,7 +20,7 @@ from logbook_agent.model.errors import LogbookError, NotFound, StoreError, Usage
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
-from logbook_agent.store.book_spools import BookSpools
+from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.cache import RACY_NS, stamp_of
 from logbook_agent.store.names import HEADER, VIEW_BYTES, new_uid
 from logbook_agent.store.reservations import Claims, Reservations, reservations_of
@@ -35,7 +35,7 @@ _R = TypeVar("_R")
 _SUMMARIES = "summaries"
 
 
-class Book(BookSpools):
+class Book(BookRuns):
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
     Every write passes the redactor that `redactor` returns at that moment. Reads return what the files hold; those of

@@ -20,9 +20,9 @@ from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.folder import is_inside
 from logbook_agent.store.places import NO_PLACES, UserPlaces, places_of, repository_of
 from logbook_agent.text.phrases import stamp
+from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
-from logbook_agent.text.redaction.secrets import secrets_in
 
 
 def utc_now() -> datetime:

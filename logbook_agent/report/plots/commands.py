@@ -17,8 +17,7 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, Entry, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.pages.embedded import plot_path
-from logbook_agent.pages.views import changing
+from logbook_agent.pages.views import changing, plot_path
 from logbook_agent.report.figures.catalogue import figures, named, own_figures
 from logbook_agent.report.figures.figure import Figure, as_csv
 from logbook_agent.report.figures.svg import OURS, svg

@@ -28,7 +28,7 @@ from logbook_agent.running.executors.table import executor_named, executor_of, i
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import engine_said
+from logbook_agent.store.book_runs import engine_said
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 

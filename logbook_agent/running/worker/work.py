@@ -21,8 +21,8 @@ from logbook_agent.store.folder import Folder
 from logbook_agent.store.names import PROSE_BYTES
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import WORK
+from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.redaction.shapes import Rule
 
 Stream = Literal["stdout", "stderr"]
