@@ -31,7 +31,7 @@ from logbook_agent.model.entry import Entry, Field
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Row, Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.new_book import create
+from logbook_agent.store.workspace import create
 
 LOGBOOK = [sys.executable, "-m", "logbook_agent"]
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "LOGBOOK_ROOT", "LOGBOOK")}

@@ -191,7 +191,7 @@ def set_github_pace(
 # -- sizes ---------------------------------------------------------------------------------------------
 
 _SIZES = {
-    "age of files that are remembered, ns": "logbook_agent.store.cache.RACY_NS",
+    "age of files that are remembered, ns": "logbook_agent.store.records.RACY_NS",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
     "pause of the live view, s": "logbook_agent.report.live.live_runs._PACE_S",
     "pages of a list of GitHub's": "logbook_agent.issue.answers.MOST_PAGES",

@@ -19,7 +19,7 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.text.escapes import CONTROLS, obeyed, visible
 
 if TYPE_CHECKING:
-    from logbook_agent.model.series_progress import SeriesProgress
+    from logbook_agent.model.record import SeriesProgress
     from logbook_agent.text.redaction.redactor import Redactor
 
 # The most of one part of an error.

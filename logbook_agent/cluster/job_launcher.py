@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from logbook_agent.cluster.job_templates import LAST_WORD, JobState, JobTemplates, Words, filled, job_state
 from logbook_agent.model.errors import ToolError
-from logbook_agent.model.run import Exit, Problem, noted, withheld
-from logbook_agent.model.worker_report import End
+from logbook_agent.model.run import End, Exit, Problem, noted, withheld
 from logbook_agent.running.launch.output_log import LogExcerpt
 from logbook_agent.running.programs import MOST_ANSWER_BYTES, ProgramAnswer, run_program
 from logbook_agent.running.worker.perform import named_files

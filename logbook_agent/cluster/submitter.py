@@ -32,8 +32,7 @@ from logbook_agent.cluster.job_templates import Fate, JobTemplates, completed, f
 from logbook_agent.cluster.questions import brief
 from logbook_agent.cluster.sent_code import code_here
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Host, Problem, noted, withheld
-from logbook_agent.model.worker_report import OVER, Began, Stage
+from logbook_agent.model.run import OVER, Began, Host, Problem, Stage, noted, withheld
 from logbook_agent.running.executors.contract import Executor, LogGrows, MachineFacts, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from msgspec import Struct, structs
 
-from logbook_agent.entries.header_change import change_header
+from logbook_agent.entries.header import change_header
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import cases, without_zeros
 from logbook_agent.findings.measurements import is_case, unit_of, value_in

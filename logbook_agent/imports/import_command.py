@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from logbook_agent.cli.options import Common, Text, argument, flag, option
-from logbook_agent.entries.start import StartRequest
+from logbook_agent.entries.header import StartRequest
 from logbook_agent.entries.stated import checked_topic
 from logbook_agent.imports.formats import FORMATS, format_of
 from logbook_agent.imports.taking_in import ImportResult, Source, TakenEntry, take_in

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from logbook_agent.entries.header import StartRequest, start
 from logbook_agent.entries.new_entry import checked_label
-from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.imports.document import Document, Quoted, ReportedEntry, SourceSpan, lines_of
 from logbook_agent.imports.formats import document_of, is_newest_first
 from logbook_agent.imports.sections import label_of

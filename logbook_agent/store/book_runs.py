@@ -18,13 +18,16 @@ from msgspec import structs
 
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.record import GOING, UnfinishedRun, run_state
-from logbook_agent.model.run_numbers import typed_run
+from logbook_agent.model.values import typed_run
 from logbook_agent.store import records
-from logbook_agent.store.cache import Cache
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.names import (
+    ARTIFACTS,
     CODE,
+    CURVES,
+    CURVES_LARGE,
     LOG,
+    SAFE_LOG,
     SETTINGS_BYTES,
     EntryNames,
     marker_name,
@@ -39,12 +42,12 @@ from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Run
-    from logbook_agent.model.worker_report import Stage
+    from logbook_agent.model.run import Run, Stage
     from logbook_agent.store.spool import Heartbeat, Spool
 
 # What the folder of a detached series of runs is called, behind its entry; that of the work of a run, in its own.
 SERIES, _WORKING = ".series", "work"
+_KEPT = CODE, ARTIFACTS, CURVES, CURVES_LARGE
 # Longer than a tick of the clock of any kernel.
 _TICK_NS = 20_000_000
 
@@ -78,7 +81,7 @@ class BookRuns:
         self.open_folder = self.folder / "open"
         # What is this user's alone.
         self.state = places.state
-        self.cache = Cache(places.cache, topic)
+        self._cache_folder = places.cache
         # The entries that were written here, or the header, and the view does not show yet.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"
@@ -292,6 +295,16 @@ class BookRuns:
         """Remove the folder of a run that was taken in, and its marker."""
         spool.drop()
         self.files.remove(self.open_folder / marker_name(spool.run_name))
+
+    def keep_files(self, spool: Spool, *, is_whole: bool = True) -> None:
+        """Move the log, the kept files of the code and those that the command left to beside the record. Without
+        `is_whole` nobody knows which of the last are complete, and they stay."""
+        folder = self.runs_folder / spool.run_name
+        log = SAFE_LOG if spool.has(SAFE_LOG) else LOG
+        names = {log: LOG} | {name: name for name in _KEPT if is_whole or name != ARTIFACTS}
+        for name, kept in names.items():
+            if spool.has(name) and not os.path.lexists(folder / kept):
+                spool.files.move(name, folder / kept)
 
     def spools(self) -> list[Spool]:
         """The folders of runs that go on or whose end was not taken in yet; in the order of their names."""

@@ -27,10 +27,9 @@ from typing import Any
 from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.folder import LOCK_S, Folder, take, writing
+from logbook_agent.store.folder import LOCK_S, SHARED, Folder, take, writing
 
 _TICKET_BYTES = 4000
-_SHARED = 0o1777
 _MAKING_PAUSES, _PAUSE_S = 100, 0.005
 # What the run of a ticket is called, as far as it is shown: other users write tickets, too.
 _RUN = re.compile(r"[A-Za-z0-9-]{1,100} run [0-9]{1,9}")
@@ -108,18 +107,12 @@ class Queue(Struct, frozen=True, kw_only=True):
             os.close(descriptor)
 
     def _make(self) -> None:
-        """Create the folder, in which each user of the machine may make files, and none may touch those of others."""
+        """Create the folder, which all users of the machine share."""
         path = self.files.path
-        with writing(path):
-            try:
-                path.mkdir()
-            except FileExistsError:
-                pass
-            else:
-                path.chmod(_SHARED)
+        self.files.make(shared=True)
         for _ in range(_MAKING_PAUSES):
             mode = path.lstat().st_mode
-            if stat.S_ISDIR(mode) and mode & _SHARED == _SHARED:
+            if stat.S_ISDIR(mode) and mode & SHARED == SHARED:
                 return
             time.sleep(_PAUSE_S)  # another process is just making it
         raise StoreError(

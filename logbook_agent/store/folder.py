@@ -29,6 +29,8 @@ from logbook_agent.store.names import PROSE_BYTES
 # A path relative to the folder, or an absolute one below it.
 Name: TypeAlias = str | Path
 _PIECE_BYTES = 1 << 20
+# The permissions of a shared folder.
+SHARED = 0o1777
 # How long a lock is waited for.
 LOCK_S = 30.0
 
@@ -191,11 +193,19 @@ class Folder(Struct, frozen=True):
 
     # -- folders ---------------------------------------------------------------------------------
 
-    def make(self, name: Name = "", *, private: bool = False) -> None:
-        """Create a folder and those above it unless they are there. A `private` one is for this user alone."""
+    def make(self, name: Name = "", *, private: bool = False, shared: bool = False) -> None:
+        """Create a folder and those above it unless they are there. A `private` one is for this user alone; in a
+        `shared` one each user of the machine may make files, and none may touch those of others."""
         folder = self._folder(name)
         with writing(folder):
-            folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+            try:
+                folder.mkdir(mode=0o700 if private else 0o777, parents=True)
+            except FileExistsError:
+                if not folder.is_dir():
+                    raise
+            else:
+                if shared:
+                    folder.chmod(SHARED)
 
     # -- removing and moving ---------------------------------------------------------------------
 

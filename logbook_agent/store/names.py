@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from logbook_agent.model.entry import RELATIONS, bare_id, parse_id
-from logbook_agent.model.run_numbers import UID_CHARS, TwinRun, run_number
+from logbook_agent.model.values import UID_CHARS, TwinRun, run_number
 
 # Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
 # rows of 64 Mi characters together, which are some 160 MiB as JSON.
@@ -22,8 +22,9 @@ RUN_BYTES = 256 * 2**20
 VIEW_BYTES = 256 * 2**20
 # What the block of the header is called in the view; the others are called after their entries.
 HEADER = "header"
-# What the log of a run is called, beside its record and in its spool.
-LOG = "output.log"
+# What the log of a run is called, beside its record and in its spool; and there, what patterns find being left out,
+# until it is moved beside the record.
+LOG, SAFE_LOG = "output.log", "safe.log"
 # The rows of a sweep, beside its runs.
 SWEEP_CSV = "sweep.csv"
 # The folder of the pictures that the view shows.

@@ -17,9 +17,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, typed_id
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.model.run_numbers import UID, run_number
-from logbook_agent.model.values import as_written
-from logbook_agent.store.cache import RACY_NS
+from logbook_agent.model.values import UID, as_written, run_number
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.names import PROSE_BYTES, RUN_BYTES, renamed
 from logbook_agent.store.parse import dump_yaml, line_of, parse_json, parse_yaml, place_of
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FORMAT = 2
+# What changed later than this before it was read is not kept: a second change could not be told from the first.
+RACY_NS = 1_000_000_000
 # Device, inode, time of the last change of any kind (ns), size.
 Stamp: TypeAlias = tuple[int, int, int, int]
 # What this process has read, by file.
@@ -68,7 +68,6 @@ def _once(path: Path, load: Callable[[], T]) -> T:
     if known is not None and known[0] == stamp:
         return cast(T, known[1])
     value = load()
-    # A second change within a tick of the clock could not be told from the first.
     is_certain = stamp is not None and time.time_ns() - stamp[2] > RACY_NS
     if stamp is not None and is_certain and stamp[3] <= _KEPT_BYTES:
         _read[path] = stamp, value

@@ -21,7 +21,7 @@ from logbook_agent.findings.tables.frame import Item, show
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, OF_CODE, code_hash, code_name
 from logbook_agent.model.header import Computed
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.axis_values import ANY, flag_places
+from logbook_agent.text.commands.flags import ANY, flag_places
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import command_line
 

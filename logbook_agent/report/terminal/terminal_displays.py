@@ -17,7 +17,7 @@ from typing import Literal, Self
 from rich.text import Text
 
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, clean, is_drawn_on, making_room, say
-from logbook_agent.model.series_progress import SeriesProgress
+from logbook_agent.model.record import SeriesProgress
 from logbook_agent.report.terminal.progress_lines import (
     elapsed_text,
     progress_line,
