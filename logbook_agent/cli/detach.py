@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from logbook_agent.cli import draw_plots, ended_by
-from logbook_agent.cli.common import Common
 from logbook_agent.cli.displays import series_display
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import LineDisplay, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run

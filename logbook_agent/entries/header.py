@@ -178,13 +178,8 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     header = header_of(workspace, request)
     # A template that does not fit is met before anything is written.
     Blocks(templates_of(workspace), header).header()
-    book = create(
-        workspace.root,
-        header,
-        ignore_view=workspace.config.ignore_views,
-        redactor=lambda: workspace.redactor,
-        places=workspace.places,
-    )
+    book = workspace.book_of(header.topic)
+    create(book, header, ignore_view=workspace.config.ignore_views)
     refresh(workspace, book)
     named = " ".join(["logbook edit", *naming(workspace, book), "--metric"])
     workspace.warnings += [

@@ -112,7 +112,8 @@ def take_in(
         book = start(
             workspace, structs.replace(given, prefix=prefix, title=document.title, goal=document.goal, stated=stated)
         )
-    book.durable = False  # the source is still there: what a power cut takes is imported again
+    # The source is still there: what a power cut takes is imported again.
+    book.files = structs.replace(book.files, is_durable=False)
     with changing(workspace, book):
         return _written(workspace, book, found, lines, there)
 

@@ -13,7 +13,7 @@ from logbook_agent.issue import inert
 from logbook_agent.issue.issue_body import IssueValues, LeftFile, files, pictures
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
-from logbook_agent.pages.sections import sections
+from logbook_agent.pages.blocks import sections
 from logbook_agent.pages.views import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size

@@ -112,7 +112,7 @@ def _write(workspace: Workspace, book: Book, changed: Collection[str] | None) ->
         if attempt > _ATTEMPTS and book.files.text(sign) != before:
             return
         if text != book.read_view():
-            book.files.write(book.view_path, text, durable=book.durable)
+            book.files.write(book.view_path, text)
         if book.files.text(sign) == before:
             return
         del workspace.warnings[warned:]
@@ -157,7 +157,7 @@ def _keep(book: Book, data: bytes) -> Path:
     kept = f".views/{book.topic}.{_short_digest(data)}.md"
     state.make(".views", private=True)
     if not state.has(kept):
-        state.write(kept, data, durable=book.durable, private=True)
+        state.write(kept, data, private=True)
     return state.at(kept)
 
 

@@ -39,7 +39,7 @@ _SUMMARIES = "summaries"
 
 
 class Book(BookRuns):
-    """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
+    """An existing logbook.
 
     Every write passes the redactor that `redactor` returns at that moment. Reads return what the files hold; those of
     `outgoing` hold no secrets. Errors never do. `places`: the user's folders for the root; without a cache nothing
@@ -143,7 +143,7 @@ class Book(BookRuns):
         if entry.id not in self._own and not self.has_entry(entry.id):
             self.name_entry(entry.id)
         stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
-        records.write_entry(self.files, self.entry_path(entry.id), stored, durable=self.durable)
+        records.write(self.files, self.entry_path(entry.id), stored)
         self.changed.add(entry.id)
         return structs.replace(entry, name=self.whole_name(entry.id))
 
@@ -163,7 +163,7 @@ class Book(BookRuns):
         header = clean_record(header, self.redactor)
         self.files.make(self.folder)
         stored = _with_baseline_runs(header, self._whole_run)
-        records.write_header(self.files, self.header_path, stored, self.whole_name, durable=self.durable)
+        records.write(self.files, self.header_path, stored, self.whole_name)
         self.changed.add(HEADER)
         self._header, self._header_stamp = header, records.file_stamp(self.header_path)
         return header
@@ -313,7 +313,7 @@ class Cache(Struct, frozen=True):
     def values(self, place: str, secrets: Collection[str] = ()) -> dict[str, tuple[str, str]]:
         """What is kept for a place: stamp and value by key. A value with one of these secrets is left out: the secret
         became known later."""
-        if self.folder is None:
+        if self.folder is None or not os.path.lexists(self.folder / self._file(place)):
             return {}
         with contextlib.suppress(StoreError, ValueError, TypeError):
             code, kept = json.loads(Folder(self.folder).text(self._file(place), limit=VIEW_BYTES))

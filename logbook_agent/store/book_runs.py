@@ -63,7 +63,6 @@ class BookRuns:
         root: Path,
         topic: str,
         *,
-        durable: bool = True,
         redactor: Callable[[], Redactor] = by_shape,
         places: UserPlaces = NO_PLACES,
     ) -> None:
@@ -72,7 +71,6 @@ class BookRuns:
         # What lies below the root, the only way to it.
         self.files = Folder(root)
         self.topic = topic
-        self.durable = durable
         self.folder = root / topic
         self.header_path = self.folder / "logbook.yaml"
         self.view_path = root / f"{topic}.md"
@@ -198,7 +196,7 @@ class BookRuns:
         run = clean_run(run, self.redactor)
         folder = self.runs_folder / run.name
         self._share_code(folder)
-        records.write_run(self.files, folder / "run.json", run, durable=self.durable)
+        records.write(self.files, folder / "run.json", run)
         self.changed.add(run.entry)
         return run
 

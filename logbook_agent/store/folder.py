@@ -44,10 +44,12 @@ class Folder(Struct, frozen=True):
 
     path: Path
     bounds: Path | None = None
+    # Whether what is written is on the disk before the call returns.
+    is_durable: bool = True
 
     def below(self, name: Name) -> Folder:
         """A folder below this one, with the same bounds. It need not exist."""
-        return Folder(self.path / name, self.bounds or self.path)
+        return Folder(self.path / name, self.bounds or self.path, self.is_durable)
 
     def at(self, name: Name = "") -> Path:
         """The absolute path of a file; not checked."""
@@ -142,6 +144,7 @@ class Folder(Struct, frozen=True):
         this user alone. A lone surrogate, which no record holds, is written as `?`.
         """
         path, mode = self._replaceable(name)
+        durable = durable and self.is_durable
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         pieces = data.encode("utf-8", "replace") if isinstance(data, str) else data
         with writing(path):

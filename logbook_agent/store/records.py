@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from logbook_agent.model.run import Run
 
 T = TypeVar("T")
+_R = TypeVar("_R", bound="Header | Entry | Run")
 FORMAT = 2
 # What changed later than this before it was read is not kept: a second change could not be told from the first.
 RACY_NS = 1_000_000_000
@@ -47,13 +48,7 @@ _KEPT_BYTES = 2**21
 def read_header(files: Folder, path: Path, id_of: Callable[[str], str] = str) -> Header:
     """The header of the logbook in whose folder `path` lies; `id_of` calls the entries that it names."""
     text = files.text(path)
-    return _decode(
-        Header,
-        renamed(parse_yaml(text, path), id_of),
-        path,
-        text,
-        lambda header: check_header(header, path.parent.name),
-    )
+    return _decode(Header, renamed(parse_yaml(text, path), id_of), path, text)
 
 
 def read_entry(files: Folder, path: Path) -> Entry:
@@ -92,7 +87,7 @@ def entry_of(text: str, path: Path) -> Entry:
     data = parse_yaml(text, path)
     if isinstance(data, dict):
         data = {**_entry_data(data), "id": path.stem, "name": path.stem}
-    return _decode(Entry, data, path, text, check_entry)
+    return _decode(Entry, data, path, text)
 
 
 def run_of(text: str, path: Path) -> Run:
@@ -105,67 +100,44 @@ def run_of(text: str, path: Path) -> Run:
         data |= {"entry": entry, "run": run_number(run), "name": f"{entry}/{run}"}
         for former in ("spool", "tool", "child"):
             data.pop(former, None)
-    return _decode(Run, data, path, text, check_run)
+    return _decode(Run, data, path, text)
 
 
-def write_header(
-    files: Folder, path: Path, header: Header, whole_name: Callable[[str], str] = str, *, durable: bool = True
-) -> None:
-    _check_readable(path, header, lambda header: check_header(header, path.parent.name))
-    text = dump_yaml(renamed(_stored(header), whole_name))
-    files.write(path, _checked(path, text.encode(), PROSE_BYTES), durable=durable)
-
-
-def write_entry(files: Folder, path: Path, entry: Entry, *, durable: bool = True) -> None:
-    _check_readable(path, entry, check_entry)
-    files.write(path, _checked(path, dump_yaml(_stored(entry)).encode(), PROSE_BYTES), durable=durable)
-
-
-def _stored(record: Any) -> dict[str, Any]:
-    """A record as its file holds it: the file's own place says which entry and run it is."""
-    data = encode(record)
-    for key in ("id", "name", "entry", "run"):
-        data.pop(key, None)
-    return {"format": FORMAT, **data}
-
-
-def write_run(files: Folder, path: Path, run: Run, *, durable: bool = True) -> None:
-    _check_readable(path, run, check_run)
-    text = json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False)
-    files.write(path, _checked(path, text.encode() + b"\n", RUN_BYTES), durable=durable)
-
-
-def _check_readable(path: Path, record: T, check: Callable[[T], None]) -> None:
-    """Nothing is written that could not be read again."""
+def write(files: Folder, path: Path, record: Header | Entry | Run, whole_name: Callable[[str], str] = str) -> None:
+    """Write a record: a run as JSON, the others as YAML. The file's own place says which entry and run it is;
+    `whole_name` calls the entries that a header names. Nothing is written that could not be read again."""
     try:
-        check(record)
+        _check_names(record, path)
     except CodecError as error:
         raise RecordError(
             f"{place_of(path)} could not be read again: {error}",
             cause="a secret stands there, or what a rule of [[secret_rules]] in logbook.toml takes for one",
             hint="take the secret out, or make the rule narrower",
         ) from error
-
-
-def _checked(path: Path, data: bytes, limit: int) -> bytes:
-    """The content of a file, if it could be read again."""
-    if len(data) > limit:
+    data = {"format": FORMAT, **encode(record)}
+    for key in ("id", "name", "entry", "run"):
+        data.pop(key, None)
+    if path.suffix == ".json":
+        text, limit = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", RUN_BYTES
+    else:
+        text, limit = dump_yaml(renamed(data, whole_name) if isinstance(record, Header) else data), PROSE_BYTES
+    if len(content := text.encode()) > limit:
         raise StoreError(
-            f"{place_of(path)} would have {len(data)} bytes",
+            f"{place_of(path)} would have {len(content)} bytes",
             cause=f"a file of this kind holds at most {limit // 2**20} MiB",
             hint="keep large texts in separate files, and name those",
         )
-    return data
+    files.write(path, content)
 
 
-def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T], None]) -> T:
+def _decode(cls: type[_R], data: Any, path: Path, text: str) -> _R:
     """A value of the data of a file, whose names are sound. `text` is what the file holds."""
     check_format(data, path)
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if value is not None and key != "format"}
     try:
         value = decode(cls, data)
-        check(value)
+        _check_names(value, path)
     except CodecError as error:
         found = RecordError(
             f"{place_of(path)}: {error}",
@@ -237,41 +209,35 @@ def _prose(value: object) -> str:
 # -- names that become part of a path --------------------------------------------------------------
 
 
-def check_header(header: Header, folder: str) -> None:
-    """Raise CodecError unless the topic is the name of the logbook's folder, and the prefix makes IDs."""
-    _check("topic", header.topic, TOPIC, "lowercase letters, digits, - and _")
-    if header.topic != folder:
-        raise CodecError(f"expected {folder}, the name of its folder, got {header.topic}", ".topic")
-    _check("prefix", header.prefix, PREFIX, "capital letters and digits, in words joined by -")
+def _check_names(record: Header | Entry | Run, path: Path) -> None:
+    """Raise CodecError for a name that is none, and for a measurement of nothing. The topic of a logbook is the name of
+    its folder, and its prefix makes IDs."""
+    if isinstance(record, Header):
+        _check("topic", record.topic, TOPIC, "lowercase letters, digits, - and _")
+        if record.topic != (folder := path.parent.name):
+            raise CodecError(f"expected {folder}, the name of its folder, got {record.topic}", ".topic")
+        _check("prefix", record.prefix, PREFIX, "capital letters and digits, in words joined by -")
+    elif isinstance(record, Entry):
+        _check("id", record.id, _NAME, "PREFIX-NNN")
+        if not record.opened:
+            raise CodecError("missing: write when it began, such as 2026-02-10T10:43:00+00:00", ".opened")
+        for key in RELATIONS:
+            _check(key, getattr(record, key), _ID, "the ID of an entry, PREFIX-NNN")
+        _check("commit", record.commit, _COMMIT, "the SHA of a commit")
+        if record.recipe is not None:
+            _check("recipe.name", record.recipe.name, _NAME, "the name of a recipe")
+    else:
+        _check("entry", record.entry, _NAME, "the ID of an entry, PREFIX-NNN")
+        for place, row in enumerate(record.rows):
+            for name, measurement in row.metrics.items():
+                if not measurement.samples:
+                    where = f".rows[{place}].metrics.{name}", ".samples"
+                    raise CodecError("expected at least one sample, got none", *where)
+        for kept in record.code.kept if record.code is not None else ():
+            _check("code", kept, _KEPT, "kept files beside the record", most=_MOST_PATH)
 
 
-def check_entry(entry: Entry) -> None:
-    """Raise CodecError for a name that is none."""
-    _check("id", entry.id, _NAME, "PREFIX-NNN")
-    if not entry.opened:
-        raise CodecError("missing: write when it began, such as 2026-02-10T10:43:00+00:00", ".opened")
-    for key in RELATIONS:
-        target = getattr(entry, key)
-        if target is not None:
-            _check(key, target, _ID, "the ID of an entry, PREFIX-NNN")
-    if entry.commit is not None:
-        _check("commit", entry.commit, _COMMIT, "the SHA of a commit")
-    if entry.recipe is not None:
-        _check("recipe.name", entry.recipe.name, _NAME, "the name of a recipe")
-
-
-def check_run(run: Run) -> None:
-    """Raise CodecError for a name that is none, and for a measurement of nothing."""
-    _check("entry", run.entry, _NAME, "the ID of an entry, PREFIX-NNN")
-    for place, row in enumerate(run.rows):
-        for name, measurement in row.metrics.items():
-            if not measurement.samples:
-                raise CodecError("expected at least one sample, got none", f".rows[{place}].metrics.{name}", ".samples")
-    for kept in run.code.kept if run.code is not None else ():
-        _check("code", kept, _KEPT, "kept files beside the record", most=_MOST_PATH)
-
-
-def _check(place: str, name: str, wanted: re.Pattern[str], what: str, *, most: int = _MOST_CHARS) -> None:
-    if len(name) > most or wanted.fullmatch(name) is None:
+def _check(place: str, name: str | None, wanted: re.Pattern[str], what: str, *, most: int = _MOST_CHARS) -> None:
+    if name is not None and (len(name) > most or wanted.fullmatch(name) is None):
         shown = repr(name) if len(name) <= _MOST_CHARS else f"{len(name):,} characters"
         raise CodecError(f"expected {what}, got {shown}", f".{place}")

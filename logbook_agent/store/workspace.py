@@ -20,11 +20,11 @@ from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.folder import Folder, is_inside
-from logbook_agent.store.places import NO_PLACES, UserPlaces, places_of, repository_of
+from logbook_agent.store.places import UserPlaces, places_of, repository_of
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.redaction.redactor import Redactor, by_shape
+from logbook_agent.text.redaction.redactor import Redactor
 
 
 def utc_now() -> datetime:
@@ -32,13 +32,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def books(root: Path, *, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES) -> list[Book]:
-    """All logbooks under `root`, by topic; also one whose header cannot be read. `places`: as of `Book`."""
-    if not root.is_dir():
-        return []
-    names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
-    found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
-    return [Book(root, topic, redactor=redactor, places=places) for topic in sorted(found)]
+def topics(root: Path) -> list[str]:
+    """The topics of all logbooks under `root`, in order; also of one whose header cannot be read."""
+    names = (e.name for e in os.scandir(root) if not e.name.startswith(".")) if root.is_dir() else ()
+    return sorted(name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
 
 
 def prefix_of(book: Book) -> str | None:
@@ -86,7 +83,7 @@ class Workspace(Struct, kw_only=True, eq=False, dict=True):
         place = repository_of(self.cwd)
         top = place.top if place is not None else None
         for folder in (self.cwd, *self.cwd.parents):
-            if books(folder / "logbooks"):
+            if topics(folder / "logbooks"):
                 return _inside(folder / "logbooks", top or folder)
             if folder == top:
                 break
@@ -144,7 +141,11 @@ class Workspace(Struct, kw_only=True, eq=False, dict=True):
 
     def books(self) -> list[Book]:
         """All logbooks of the root."""
-        return books(self.root, redactor=lambda: self.redactor, places=self.places)
+        return [self.book_of(topic) for topic in topics(self.root)]
+
+    def book_of(self, topic: str) -> Book:
+        """The logbook of this topic, which need not exist yet."""
+        return Book(self.root, topic, redactor=lambda: self.redactor, places=self.places)
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -257,64 +258,55 @@ _GITATTRIBUTES = """\
 """
 
 
-def create(
-    root: Path,
-    header: Header,
-    *,
-    ignore_view: bool = False,
-    durable: bool = True,
-    redactor: Callable[[], Redactor] = by_shape,
-    places: UserPlaces = NO_PLACES,
-) -> Book:
-    """A new logbook under `root`; `places`: as of `Book`. Raises Taken when its topic or prefix exists there."""
-    for book in books(root):
-        if book.topic == header.topic:
+def create(book: Book, header: Header, *, ignore_view: bool = False) -> None:
+    """Begin a logbook. Raises Taken when its topic or prefix exists below its root."""
+    for topic in topics(book.root):
+        other = Book(book.root, topic)
+        if topic == book.topic:
             raise Taken(
-                f"the logbook {header.topic} already exists",
-                cause=f"{(path := book.header_path.relative_to(root.parent))} is there",
-                hint=f"continue it with: logbook -L {header.topic} status; its goal and metrics are in {path}",
+                f"the logbook {topic} already exists",
+                cause=f"{(path := other.header_path.relative_to(book.root.parent))} is there",
+                hint=f"continue it with: logbook -L {topic} status; its goal and metrics are in {path}",
             )
-        if prefix_of(book) == header.prefix:
+        if prefix_of(other) == header.prefix:
             raise Taken(
-                f"the prefix {header.prefix} is taken by {book.topic}",
+                f"the prefix {header.prefix} is taken by {topic}",
                 cause="IDs are unique in a root, so each logbook needs its own prefix",
-                hint=f"choose another --prefix, or continue with: logbook -L {book.topic} status",
+                hint=f"choose another --prefix, or continue with: logbook -L {topic} status",
             )
-    book = Book(root, header.topic, durable=durable, redactor=redactor, places=places)
     if os.path.lexists(book.view_path) or os.path.lexists(book.folder):
         raise Taken(
-            f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is not a logbook",
+            f"{book.topic}.md or {book.topic}/ exists in {book.root.name}/ and is not a logbook",
             cause="a file with that name was put there by hand",
             hint="choose another topic, or move that file away",
         )
     book.files.make()
-    write_git_files(book.files, header.topic, ignore_view=ignore_view, durable=durable)
+    write_git_files(book.files, book.topic, ignore_view=ignore_view)
     book.write_header(header)
-    return book
 
 
 # -- for git --------------------------------------------------------------------------------------
 
 
-def write_git_files(files: Folder, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
+def write_git_files(files: Folder, topic: str, *, ignore_view: bool = False) -> None:
     """Write those that are missing, with the line of this topic's view. In others the line is added, and nothing else:
     what somebody took out stays out."""
     for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
         if not files.has(name):
-            files.write(name, text, durable=durable)
+            files.write(name, text)
     # The view is rendered after a merge, which need not stop at it.
-    _add(files, ".gitattributes", _GITATTRIBUTES, f"/{topic}.md merge=union", durable=durable)
+    _add(files, ".gitattributes", _GITATTRIBUTES, f"/{topic}.md merge=union")
     if ignore_view:
-        ignore_view_in(files, topic, durable=durable)
+        ignore_view_in(files, topic)
 
 
-def ignore_view_in(files: Folder, topic: str, *, durable: bool = True) -> None:
+def ignore_view_in(files: Folder, topic: str) -> None:
     """List the view of a topic in the `.gitignore`."""
     if files.has(".gitignore"):
-        _add(files, ".gitignore", _GITIGNORE, f"/{topic}.md", durable=durable)
+        _add(files, ".gitignore", _GITIGNORE, f"/{topic}.md")
 
 
-def _add(files: Folder, name: str, text: str, line: str, *, durable: bool) -> None:
+def _add(files: Folder, name: str, text: str, line: str) -> None:
     """Add a line behind those of ours, so that it does not overrule what somebody wrote behind them. A file without our
     first line is the project's own, and stays."""
     lines, ours = files.text(name).splitlines(), text.splitlines()
@@ -324,4 +316,4 @@ def _add(files: Folder, name: str, text: str, line: str, *, durable: bool) -> No
     of_views = re.compile(rf"/\S+\.md{re.escape(line.partition('.md')[2])}")
     while end < len(lines) and of_views.fullmatch(lines[end]):
         end += 1
-    files.write(name, "\n".join([*lines[:end], line, *lines[end:], ""]), durable=durable)
+    files.write(name, "\n".join([*lines[:end], line, *lines[end:], ""]))

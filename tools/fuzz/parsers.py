@@ -70,7 +70,7 @@ class Readers:
 
     @cached_property
     def _book(self) -> Book:
-        book = Book(self._top / "work" / "logbooks", "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
+        book = Book(self._top / "work" / "logbooks", "moe", redactor=lambda: _REDACTOR).outgoing()
         assert book.header
         return book
 
@@ -127,7 +127,7 @@ class Readers:
 
     def _all(self) -> None:
         load_config(self._top / "work")
-        book = Book(self._book.root, "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
+        book = Book(self._book.root, "moe", redactor=lambda: _REDACTOR).outgoing()
         contents = book.contents()
         assert all(error.message for error in contents.damaged)
         book.open_runs()

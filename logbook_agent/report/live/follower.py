@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from logbook_agent.cli.common import Common
+from logbook_agent.cli.options import Common
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
