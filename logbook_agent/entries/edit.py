@@ -40,7 +40,7 @@ from logbook_agent.pages.views import changing, check_citations
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
-from logbook_agent.text.phrases import choice, day, listed
+from logbook_agent.text.phrases import day, listed, one_of
 
 # The label of the reason why an entry is void.
 WITHDRAWN = "Void because"
@@ -151,13 +151,8 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
         return old
     if given.casefold() == COMPUTED:
         return None
-    state = next((s for s in SETTABLE_STATES if s == given.casefold()), None)
-    if state is None:
-        raise UsageError(
-            f"{given!r} cannot be set",
-            cause=f"you can set {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
-            hint=choice("--state", given, [*SETTABLE_STATES, "computed"]),
-        )
+    cause = f"you can set {', '.join(SETTABLE_STATES)}, or {COMPUTED}; other states follow from the runs"
+    state = one_of("--state", "state", given, SETTABLE_STATES, cause)
     if state == "planned" and has_runs:
         raise UsageError(
             "an entry with runs is no longer planned",
@@ -188,13 +183,8 @@ def stated_confidence(
                 hint=f"leave it out, or state one: logbook edit {record.id} --confidence exploratory --reason '...'",
             )
         return None, None
-    word = next((c for c in CONFIDENCES if c == given.casefold()), None)
-    if word is None:
-        raise UsageError(
-            f"unknown confidence {given!r}",
-            cause=f"it is one of {', '.join(CONFIDENCES)}, or {COMPUTED}",
-            hint="--confidence exploratory",
-        )
+    cause = f"it is one of {', '.join(CONFIDENCES)}, or {COMPUTED}"
+    word = one_of("--confidence", "confidence", given, CONFIDENCES, cause)
     if not reason and not (reason is None and word == old[0]):
         _check_raised(record, found, word)
     return word, reason or (old[1] if reason is None and word == old[0] else None)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from typing import TypeVar
 
 from logbook_agent.model.errors import UsageError
+
+_W = TypeVar("_W", bound=str)
 
 
 def listed(texts: Sequence[str], most: int = 20, joint: str = ", ") -> str:
@@ -131,9 +134,15 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
-def choice(option: str, given: str, words: Iterable[str]) -> str:
-    """`--kind decision` for `decsion`; for a word that is near to none each of them, so that nobody takes a guess of
-    ours for what was meant."""
-    all_ = list(words)
-    near = nearest(given, all_)
-    return f"{option} {near}" if near else f"one of: {', '.join(f'{option} {word}' for word in all_)}"
+def one_of(option: str, noun: str, given: str, words: Iterable[_W], cause: str = "") -> _W:
+    """The word that was given, in capitals or not. Raises UsageError, which names the word that is near to it; for one
+    that is near to none each of them, so that nobody takes a guess of ours for what was meant."""
+    known = list(words)
+    if (found := next((word for word in known if word.casefold() == given.casefold()), None)) is not None:
+        return found
+    near = nearest(given, known)
+    raise UsageError(
+        f"unknown {noun} {given!r}",
+        cause=cause or f"the {noun}s are {', '.join(known)}",
+        hint=f"{option} {near}" if near else f"one of: {', '.join(f'{option} {word}' for word in known)}",
+    )

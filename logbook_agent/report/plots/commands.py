@@ -25,7 +25,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.names import PLOTS
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import choice, listed
+from logbook_agent.text.phrases import listed, one_of
 
 
 def keep(book: Book, found: Iterable[Figure]) -> None:
@@ -94,13 +94,7 @@ def plot_command(
 
     Example: logbook plot MOE-I8-003 --kind pairs --save
     """
-    for name in kind:
-        if name not in PLOT_KINDS:
-            raise UsageError(
-                f"--kind {name}: no such kind of plot",
-                cause=f"the kinds are {', '.join(PLOT_KINDS)}",
-                hint=choice("--kind", name, PLOT_KINDS),
-            )
+    kind = [one_of("--kind", "kind", name, PLOT_KINDS) for name in kind]
     space = common.space()
     entry, asked = _asked(space, wanted, metric)
     book = space.book(entry)
