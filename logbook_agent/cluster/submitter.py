@@ -41,8 +41,8 @@ from logbook_agent.running.worker.work import Work, read_work, unsealed, write_w
 from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands import known
-from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
+from logbook_agent.text.commands import launchers
+from logbook_agent.text.commands.launchers import Found, Launched, Launcher, wrap
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
@@ -261,8 +261,8 @@ class Typed(Submitter):
         return structs.replace(sent, name=line.job or sent.name, is_typed=line.job is not None)
 
 
-def _line(work: Work) -> known.Found:
-    line = known.iris(work.argv)
+def _line(work: Work) -> Found:
+    line = launchers.iris(work.argv)
     if line is None:
         raise StoreError(f"{work.entry} run {work.run} is not a submission to Iris", cause="its spool was changed")
     return line

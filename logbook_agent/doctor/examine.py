@@ -8,6 +8,8 @@ from typing import TypedDict
 from msgspec import structs
 
 from logbook_agent.doctor.checks import (
+    Check,
+    Survey,
     check_code,
     check_folders,
     check_header,
@@ -19,7 +21,6 @@ from logbook_agent.doctor.checks import (
     check_voids,
 )
 from logbook_agent.doctor.leftovers import check_detached, check_markers, check_temporary_files, check_unfinished
-from logbook_agent.doctor.survey import Check, Survey
 from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import render, view_problem

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from logbook_agent.text.commands.known import given_options, remote_part
+from logbook_agent.text.commands.launchers import given_options, remote_part
 from logbook_agent.text.shell_words import has_expansion, split_env_word
 
 # Syntax in front of a command; `for NAME in WORDS` and `case` hold no command at all.
