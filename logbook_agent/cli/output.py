@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.text.escapes import CONTROLS, obeyed, visible
+from logbook_agent.text.phrases import CONTROLS, obeyed, visible
 
 if TYPE_CHECKING:
     from logbook_agent.model.record import SeriesProgress

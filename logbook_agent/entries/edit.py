@@ -14,7 +14,7 @@ from logbook_agent.entries.stated import checked_gates
 from logbook_agent.features import hook_module
 from logbook_agent.findings.advice import ab_afresh
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.trust import trust_of
+from logbook_agent.findings.summaries import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,
     EARLIER_HYPOTHESIS,

@@ -13,7 +13,7 @@ from logbook_agent.findings.comparison.answers import answer_of, confidence, pla
 from logbook_agent.findings.criteria.predicate import SideBySide, settling
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, names_run
-from logbook_agent.findings.trust import Trust
+from logbook_agent.findings.summaries import Trust
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import parse_id
 from logbook_agent.model.header import Header

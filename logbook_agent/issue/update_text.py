@@ -8,7 +8,7 @@ from msgspec import structs
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
-from logbook_agent.findings.trust import trust_of
+from logbook_agent.findings.summaries import trust_of
 from logbook_agent.issue import inert
 from logbook_agent.issue.issue_body import IssueValues, LeftFile, files, pictures
 from logbook_agent.model.header import Snapshot

@@ -17,9 +17,9 @@ from logbook_agent.findings.comparison import answer_lines, synopsis
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.computed_texts import ComputedTexts, said_of
 from logbook_agent.findings.opening import NO_ANSWERS, Opening
+from logbook_agent.findings.summaries import Trust, trust_of
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Thread
-from logbook_agent.findings.trust import Trust, trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import (
     ARTIFACTS,

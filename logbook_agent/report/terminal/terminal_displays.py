@@ -25,7 +25,7 @@ from logbook_agent.report.terminal.progress_lines import (
     series_lines,
     terminal_size,
 )
-from logbook_agent.text.escapes import obeyed
+from logbook_agent.text.phrases import obeyed
 
 # Left as it is: colours, erasing within a line, steps of the cursor (bars of several lines), backspace, return.
 _OBEYED = obeyed(colours="mKABCD", kept=b"\b")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
-from logbook_agent.text.escapes import with_places, without_escapes
+from logbook_agent.text.phrases import with_places, without_escapes
 from logbook_agent.text.redaction import finders
 from logbook_agent.text.redaction.finders import PART, Finder, Span, any_of, before, edited, joined, key_lines, lowered
 from logbook_agent.text.redaction.names import (
