@@ -152,17 +152,14 @@ def _decode(cls: type[_R], data: Any, path: Path, text: str) -> _R:
 def check_format(data: Any, path: Path) -> None:
     """Raise RecordError for a record of a format that this version does not read."""
     number = data.get("format", FORMAT) if isinstance(data, dict) else FORMAT
-    if isinstance(number, int) and number > FORMAT:
+    if isinstance(number, int) and not 1 <= number <= FORMAT:
+        is_newer = number > FORMAT
         raise RecordError(
             f"{place_of(path)} has format {number}; this version reads up to {FORMAT}",
-            cause="a newer logbook-agent wrote it",
-            hint="upgrade with: pip install --upgrade logbook-agent",
-        )
-    if isinstance(number, int) and number < 1:
-        raise RecordError(
-            f"{place_of(path)} has format {number}, which no version writes",
-            cause="the number was changed by hand",
-            hint=f"correct the number: format: {FORMAT}",
+            cause="a newer logbook-agent wrote it" if is_newer else "the number was changed by hand",
+            hint="upgrade with: pip install --upgrade logbook-agent"
+            if is_newer
+            else f"correct the number: format: {FORMAT}",
         )
 
 
