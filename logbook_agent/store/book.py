@@ -23,9 +23,8 @@ from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, r
 from logbook_agent.model.values import run_number
 from logbook_agent.store import records
 from logbook_agent.store.book_runs import BookRuns
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import HEADER, VIEW_BYTES, new_uid
-from logbook_agent.store.reservations import Claims, Reservations, reservations_of
+from logbook_agent.store.folder import VIEW_BYTES, Folder
+from logbook_agent.store.names import HEADER, Claims, Reservations, new_uid, reservations_of
 from logbook_agent.text.redaction.plain import clean_record
 
 if TYPE_CHECKING:

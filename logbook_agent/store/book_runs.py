@@ -20,7 +20,7 @@ from logbook_agent.model.errors import LogbookError, NotFound, StoreError, Usage
 from logbook_agent.model.record import GOING, UnfinishedRun, run_state
 from logbook_agent.model.values import typed_run
 from logbook_agent.store import records
-from logbook_agent.store.folder import Folder
+from logbook_agent.store.folder import SETTINGS_BYTES, Folder
 from logbook_agent.store.names import (
     ARTIFACTS,
     CODE,
@@ -28,7 +28,6 @@ from logbook_agent.store.names import (
     CURVES_LARGE,
     LOG,
     SAFE_LOG,
-    SETTINGS_BYTES,
     EntryNames,
     marker_name,
     new_uid,

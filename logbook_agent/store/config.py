@@ -14,8 +14,7 @@ from msgspec import Struct, field, structs
 from logbook_agent.model.code import CodeRules
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.store.folder import is_inside, named_text, read_named, text_of
-from logbook_agent.store.names import SETTINGS_BYTES
+from logbook_agent.store.folder import SETTINGS_BYTES, is_inside, named_text, read_named, text_of
 from logbook_agent.store.parse import parse_toml
 from logbook_agent.store.places import repository_of, user_folder
 from logbook_agent.text.redaction.shapes import Rule

@@ -24,8 +24,13 @@ from typing import BinaryIO, TypeAlias
 from msgspec import Struct
 
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.store.names import PROSE_BYTES
 
+# How large files may be: far above what the tool writes and people type, and little enough to parse within seconds. A
+# run keeps at most 20,000 rows of 64 Mi characters together, which are some 160 MiB as JSON.
+SETTINGS_BYTES = 2**20
+PROSE_BYTES = 16 * 2**20
+RUN_BYTES = 256 * 2**20
+VIEW_BYTES = 256 * 2**20
 # A path relative to the folder, or an absolute one below it.
 Name: TypeAlias = str | Path
 _PIECE_BYTES = 1 << 20

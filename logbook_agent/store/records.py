@@ -18,8 +18,8 @@ from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, typed_id
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.values import UID, as_written, run_number
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import PROSE_BYTES, RUN_BYTES, renamed
+from logbook_agent.store.folder import PROSE_BYTES, RUN_BYTES, Folder
+from logbook_agent.store.names import renamed
 from logbook_agent.store.parse import dump_yaml, line_of, parse_json, parse_yaml, place_of
 
 if TYPE_CHECKING:
