@@ -268,13 +268,11 @@ def _baseline(
             numbers[key] = float(value)
         else:
             config[key] = value
-    return Baseline(
+    return structs.replace(
+        base,
         date=base.date or workspace.stamp()[:10],
-        code_refs=base.code_refs,
         config=config,
         numbers=(*base.numbers, *((BaselineNumbers(metrics=numbers),) if numbers else ())),
-        entry=base.entry,
         source=clean(request.baseline_source or base.source or "") or None,
         confidence=clean(base.confidence or "") or None,
-        text=base.text,
     )

@@ -23,9 +23,8 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Row
+from logbook_agent.model.run import Row, busy_text, contention_of
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import FoundEntry, TriedItem
 from logbook_agent.model.values import Scalar, canonical
