@@ -274,7 +274,7 @@ class Words:
     supersedes = option("--supersedes ID", "The entry that this one corrects.")
 
 
-# -- what every command has in common --------------------------------------------------------------
+# -- what every command has in common: `-L`, `--root` and `--json`, and the workspace that follows from them ----
 
 
 # Parts of a workspace that tests put in place of this machine's: `now`, and the `timing` that waits go by.

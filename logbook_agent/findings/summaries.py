@@ -151,7 +151,7 @@ def _span(good: Sequence[Measurement], metric: Metric) -> str:
     return " and ".join(spans)
 
 
-# -- the confidence in an entry --------------------------------------------------------------------
+# -- the confidence in an entry: computed from its comparison, or stated by a person --------------------------
 
 
 _SHOWN_REASONS = 3
@@ -200,7 +200,7 @@ def trust_of(entry: Entry, runs: int, answer: Answer | None = None) -> Trust | N
     )
 
 
-# -- what was measured -----------------------------------------------------------------------------
+# -- what was measured of each primary metric, case by case (`findings.case_repeats` says which rows are one) ---
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:

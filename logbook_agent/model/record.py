@@ -328,7 +328,7 @@ def record_digest(record: Record) -> str:
     return digest(encode(record.entry), [encode(s.run) for s in record.runs], record.state, *gates)
 
 
-# -- how far a series of runs has come -------------------------------------------------------------
+# -- how far a series of runs has come, as values that a terminal draws -----------------------------------------
 
 
 class EffectEstimate(Struct, frozen=True, kw_only=True):

@@ -346,7 +346,7 @@ class Run(Struct, frozen=True, kw_only=True):
         return self.launcher.command if self.launcher is not None and self.launcher.command else self.argv
 
 
-# -- what a worker reports -------------------------------------------------------------------------
+# -- what a worker reports of one execution: its facts before the command starts, and its end ------------------
 
 
 # How far a run is that has no end in the record. sent: its command has not begun yet. orphaned: its command outlived

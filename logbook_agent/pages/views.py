@@ -302,7 +302,7 @@ def parse(view: str) -> dict[str, Block]:
     return found
 
 
-# -- what features put into the view ---------------------------------------------------------------
+# -- what features put into texts: the numbers that people cite, and the plots that entries and the header name --
 
 
 T = TypeVar("T", InWords, Failed)

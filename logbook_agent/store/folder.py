@@ -3,6 +3,8 @@
 A repository that was pulled is untrusted, and git stores links as readily as files. So no link below a folder is
 followed, wherever it leads, and only regular files are opened, without ever waiting. The folder itself may be reached
 through links; whoever names it chooses it. Nobody ever meets half of a file that was written here.
+
+Errors of the file system become StoreErrors: what happened to which file, the likely cause, and what to type.
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 Entries and runs have whole names on disk, `MOE-003.k3x9q` and `01.p2m4a`, which never change and which no two clones
 give twice. In a process, and by people, they are called by the number alone, as long as one entry or run has it.
+
+All worktrees of a clone share the IDs that were handed out, and claims of entries. An ID is reserved by the exclusive
+creation of a file. A claim is a file beside those: which process makes the runs of an entry. That process holds a lock;
+the claim ends with it, or when somebody releases it. How many runs of the entry came to their end stays noted in that
+file: they are in one worktree, and the others do not have them until they merge it. Another clone sees neither.
 """
 
 from __future__ import annotations

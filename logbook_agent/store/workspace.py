@@ -229,7 +229,7 @@ def folder_of(place: str, workspace: Workspace) -> Path:
     return (repository.top if repository is not None else workspace.root.parent) / place
 
 
-# -- how a new logbook begins ----------------------------------------------------------------------
+# -- how a new logbook begins: its folder and header, and the files for git that the root has -------
 
 
 _GITIGNORE = """\

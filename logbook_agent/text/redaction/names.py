@@ -155,7 +155,7 @@ def _looks_like(name: str, kind: str, value: str) -> bool:
     return _MIXED.search(value) is not None
 
 
-# -- the values of secret-named variables ----------------------------------------------------------
+# -- the values of secret-named variables, and the forms in which programs print them -------------------------
 
 
 # Shorter values are too common as ordinary words to be replaced everywhere.
