@@ -144,7 +144,7 @@ def one_of(option: str, noun: str, given: str, words: Iterable[_W], cause: str =
         return found
     near = nearest(given, known)
     raise UsageError(
-        f"unknown {noun} {given!r}",
+        f"{option} {given}: unknown {noun}",
         cause=cause or f"the {noun}s are {', '.join(known)}",
         hint=f"{option} {near}" if near else f"one of: {', '.join(f'{option} {word}' for word in known)}",
     )
