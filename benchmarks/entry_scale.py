@@ -31,7 +31,8 @@ from logbook_agent.model.entry import Entry, Field
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Row, Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.new_book import create
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.workspace import create
 
 LOGBOOK = [sys.executable, "-m", "logbook_agent"]
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "LOGBOOK_ROOT", "LOGBOOK")}
@@ -67,7 +68,9 @@ def store(folder: Path, kind: str, runs: int) -> Path:
         opened="2026-02-10T10:00:00+00:00",
         metrics=(Metric(name="tflops", direction="max", unit="TF/s"),),
     )
-    book = create(folder / "logbooks", header, durable=False)
+    book = Book(folder / "logbooks", header.topic)
+    book.files = Folder(book.root, is_durable=False)
+    create(book, header)
     book.write_entry(
         Entry(
             id=ENTRY,

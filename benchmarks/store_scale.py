@@ -31,8 +31,9 @@ from logbook_agent.model.entry import Entry, Field, format_id
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Row, Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.new_book import create
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import places_of
+from logbook_agent.store.workspace import create
 
 LOGBOOK = [sys.executable, "-m", "logbook_agent"]
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "LOGBOOK_ROOT", "LOGBOOK")}
@@ -58,7 +59,9 @@ def store(folder: Path, entries: int) -> Path:
         opened="2026-02-10T10:00:00+00:00",
         metrics=(Metric(name="tflops", direction="max", unit="TF/s"),),
     )
-    book = create(folder / "logbooks", header, durable=False)
+    book = Book(folder / "logbooks", header.topic)
+    book.files = Folder(book.root, is_durable=False)
+    create(book, header)
     for number in range(entries):
         add(book, number)
     run(["render"], folder)

@@ -23,10 +23,10 @@ from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.entries import edit, new_entry
 from logbook_agent.entries.compare import compare
 from logbook_agent.entries.criteria import criteria_data
+from logbook_agent.entries.header import StartRequest
+from logbook_agent.entries.header import start as start_logbook
 from logbook_agent.entries.new_entry import Prose
 from logbook_agent.entries.overview import overview
-from logbook_agent.entries.start import StartRequest
-from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.features import hook_module
 from logbook_agent.findings.queries import listed, table
 from logbook_agent.findings.read import read

@@ -23,8 +23,8 @@ from msgspec import structs
 
 from logbook_agent import Logbook, log
 from logbook_agent.campaign import ab_question
-from logbook_agent.cli import common
 from logbook_agent.cli import main as logbook
+from logbook_agent.cli import options
 from logbook_agent.exports.api import ab, experiment, to_pandas, to_polars
 from logbook_agent.issue import marking
 from logbook_agent.issue.api import sync
@@ -161,12 +161,12 @@ def machine_variables(environ: Mapping[str, str]) -> list[str]:
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, now: Callable[[], Any]) -> None:
     """The time that records are given; `now` returns a datetime in UTC."""
-    monkeypatch.setitem(common.replaced, "now", now)
+    monkeypatch.setitem(options.replaced, "now", now)
 
 
 def set_waits(monkeypatch: pytest.MonkeyPatch, *, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
     """How commands measure and spend waits for a server, in seconds."""
-    monkeypatch.setitem(common.replaced, "timing", {"clock": clock, "sleep": sleep})
+    monkeypatch.setitem(options.replaced, "timing", {"clock": clock, "sleep": sleep})
 
 
 def set_orders(monkeypatch: pytest.MonkeyPatch, draw: Callable[[str], str]) -> None:
@@ -191,7 +191,7 @@ def set_github_pace(
 # -- sizes ---------------------------------------------------------------------------------------------
 
 _SIZES = {
-    "age of files that are remembered, ns": "logbook_agent.store.cache.RACY_NS",
+    "age of files that are remembered, ns": "logbook_agent.store.records.RACY_NS",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
     "pause of the live view, s": "logbook_agent.report.live.live_runs._PACE_S",
     "pages of a list of GitHub's": "logbook_agent.issue.answers.MOST_PAGES",

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from logbook_agent.model.entry import bare_id
-from logbook_agent.model.run_numbers import UID_CHARS, run_number
+from logbook_agent.model.values import UID_CHARS, run_number
 from logbook_agent.store.names import renamed
 from logbook_agent.store.parse import dump_yaml
 from logbook_agent.store.records import FORMAT

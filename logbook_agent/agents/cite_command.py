@@ -14,8 +14,7 @@ from logbook_agent.agents.cited_numbers import findings_in, saying
 from logbook_agent.cli.options import Common, arguments, flag
 from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.opening import read_named
+from logbook_agent.store.folder import Folder, read_named
 from logbook_agent.text.phrases import counted
 
 _STDIN = "-"

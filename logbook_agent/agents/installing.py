@@ -9,8 +9,7 @@ import json
 from pathlib import Path
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import PROSE_BYTES
+from logbook_agent.store.folder import PROSE_BYTES, Folder
 
 PLUGIN = Path(__file__).parent / "plugin"
 _SKILL = PLUGIN / "skills/logbook/SKILL.md"

@@ -23,11 +23,10 @@ from logbook_agent.artifacts.media import HEAD_BYTES, ending, media_type
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Artifact
-from logbook_agent.store.folder import Folder
+from logbook_agent.store.folder import Folder, not_regular
 from logbook_agent.store.names import ARTIFACTS
-from logbook_agent.store.opening import not_regular
 from logbook_agent.store.processes import this_host
-from logbook_agent.text.escapes import visible
+from logbook_agent.text.phrases import visible
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import redacted_pieces
 

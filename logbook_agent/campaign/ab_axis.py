@@ -15,7 +15,7 @@ from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.text.axis_values import ANY, axis_option, flag_places, parse_list, with_place
+from logbook_agent.text.commands.flags import ANY, axis_option, flag_places, parse_list, with_place
 from logbook_agent.text.shell_words import command_line
 
 _ENV = "env:"

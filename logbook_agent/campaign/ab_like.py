@@ -17,7 +17,7 @@ from logbook_agent.campaign.ab_request import (
 )
 from logbook_agent.campaign.checkouts import COMMIT_CHARS
 from logbook_agent.campaign.run_request import invocation_of, run_named
-from logbook_agent.entries.judging import with_gates
+from logbook_agent.entries.edit import with_gates
 from logbook_agent.findings.advice import ab_codes
 from logbook_agent.model.comparison import (
     CASE_AXIS,
@@ -41,7 +41,7 @@ from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
-from logbook_agent.text.axis_values import with_place
+from logbook_agent.text.commands.flags import with_place
 from logbook_agent.text.phrases import assignments
 from logbook_agent.text.shell_words import command_line
 

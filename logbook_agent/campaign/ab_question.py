@@ -12,7 +12,7 @@ from msgspec import structs
 from logbook_agent.campaign.ab_axis import AbAxis, Sides, described
 from logbook_agent.campaign.ab_request import AbRequest, check_pairs
 from logbook_agent.campaign.run_request import OPTIONS
-from logbook_agent.entries.judging import check_gates
+from logbook_agent.entries.edit import check_gates
 from logbook_agent.entries.new_entry import check_required, create_entry, draft_entry, is_stated, with_relations
 from logbook_agent.findings.comparison.conditions import asks, codes_of
 from logbook_agent.findings.read import read

@@ -8,7 +8,8 @@ from msgspec import Struct, field, structs
 
 from logbook_agent.campaign.ab_axis import AbAxis, axis_of
 from logbook_agent.campaign.run_request import RunRequest, as_made, check_count, check_secrets
-from logbook_agent.entries.judging import check_gates, checked_gates
+from logbook_agent.entries.edit import check_gates
+from logbook_agent.entries.stated import checked_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.comparison import (
     BLOCK_PAIRS,

@@ -28,7 +28,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import assignments, listed
-from logbook_agent.text.redaction.secrets import is_looked_for
+from logbook_agent.text.redaction.names import is_looked_for
 
 _SHOWN = 3
 # Of one length, which is part of what a program meets: its path.

@@ -22,7 +22,7 @@ from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.running.executors.intake import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import going_runs, is_open, open_series
+from logbook_agent.store.book_runs import going_runs, is_open, open_series
 from logbook_agent.store.spool import SeriesEnd
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.stream import StreamRedactor

@@ -12,10 +12,10 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.model.record import is_made
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import going_runs
+from logbook_agent.store.book_runs import going_runs
+from logbook_agent.store.names import PlanClaim, refused
 from logbook_agent.store.places import places_of
 from logbook_agent.store.processes import this_host
-from logbook_agent.store.reservations import PlanClaim, refused
 from logbook_agent.store.workspace import Workspace
 
 

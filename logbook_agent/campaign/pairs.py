@@ -15,13 +15,12 @@ from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.entries.judging import with_gates
+from logbook_agent.entries.edit import with_gates
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Part
-from logbook_agent.model.record import SETUP, is_own, run_state
+from logbook_agent.model.record import SETUP, SeriesProgress, is_own, run_state
 from logbook_agent.model.run import Run, noted
-from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.execution import executor_of_commands
 from logbook_agent.running.order import RunPlan
 from logbook_agent.text.phrases import counted, stamp

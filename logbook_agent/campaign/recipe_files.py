@@ -15,8 +15,7 @@ from logbook_agent.model.codec import CodecError
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
 from logbook_agent.model.values import canonical
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.opening import named_text
+from logbook_agent.store.folder import Folder, named_text
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.places import builtin_folder, manual, repository_of
 from logbook_agent.store.workspace import Workspace

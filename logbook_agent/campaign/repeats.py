@@ -14,8 +14,8 @@ from logbook_agent.entries import new_entry
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.advice import ab_more, measure, unreported
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
-from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import brief_run
+from logbook_agent.findings.summaries import unmeasured
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made

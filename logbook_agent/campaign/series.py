@@ -19,9 +19,8 @@ from logbook_agent.campaign.entry_claim import claimed
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.header import NO_BUDGET
-from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Run, busy_text
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.execution import close_dead, make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import sys
 
-from logbook_agent.model.series_progress import SeriesProgress
+from logbook_agent.model.record import SeriesProgress
 from logbook_agent.running.launch.process import Stream
 
 

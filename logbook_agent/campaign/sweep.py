@@ -28,9 +28,8 @@ from logbook_agent.findings.advice import sweep_more, unreported
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN
+from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN, SeriesProgress
 from logbook_agent.model.run import Run
-from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan, check_budget
 from logbook_agent.store.workspace import Workspace

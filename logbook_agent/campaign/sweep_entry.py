@@ -212,7 +212,7 @@ def write_csv(book: Book, entry_id: str, runs: Iterable[Run]) -> Path:
     numbers = {run.run for run in runs}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
     path = book.entry_runs_folder(entry_id) / SWEEP_CSV
-    book.files.write(path, to_csv(rows).encode(), durable=book.durable)
+    book.files.write(path, to_csv(rows).encode())
     return path
 
 

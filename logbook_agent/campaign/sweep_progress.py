@@ -8,8 +8,8 @@ from functools import cached_property
 from msgspec import Struct
 
 from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, describe
-from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
 from logbook_agent.findings.read import read
+from logbook_agent.findings.summaries import baseline_cases, is_case, unit_of, value_in
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.gates import gates_of, judged
 from logbook_agent.model.header import Metric

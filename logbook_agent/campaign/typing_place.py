@@ -13,7 +13,7 @@ from logbook_agent.model.record import SETUP
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.places import commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
-from logbook_agent.text.axis_values import ANY
+from logbook_agent.text.commands.flags import ANY
 
 _HASH = re.compile("[0-9a-f]{9,64}")
 _SHA = re.compile("[0-9a-f]{40,64}")

@@ -24,8 +24,7 @@ from msgspec import structs
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from logbook_agent.cli.common import Common, take_spaces
-from logbook_agent.cli.options import everywhere, grouped
+from logbook_agent.cli.options import Common, everywhere, grouped, take_spaces
 from logbook_agent.cli.output import report_error
 from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError

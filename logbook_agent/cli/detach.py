@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from logbook_agent.cli import draw_plots, ended_by
-from logbook_agent.cli.common import Common
 from logbook_agent.cli.displays import series_display
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import LineDisplay, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import own_session
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import going_runs, open_series
+from logbook_agent.store.book_runs import going_runs, open_series
 from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SeriesEnd, Spool
 from logbook_agent.store.workspace import Workspace

@@ -22,9 +22,8 @@ from logbook_agent.cli.options import (
     typed,
 )
 from logbook_agent.cli.output import say
-from logbook_agent.entries.edit import EditRequest, edit
-from logbook_agent.entries.header_change import LISTS, ScopeChange, change_scope
-from logbook_agent.entries.judging import Judging
+from logbook_agent.entries.edit import EditRequest, Judging, edit
+from logbook_agent.entries.header import LISTS, ScopeChange, change_scope
 from logbook_agent.entries.new_entry import Prose, note, written
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.comparison.answer import Answer, Outcome

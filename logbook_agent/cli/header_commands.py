@@ -19,7 +19,7 @@ from logbook_agent.cli.options import (
     repeated,
 )
 from logbook_agent.entries.baseline import MoveRequest, move
-from logbook_agent.entries.start import StartRequest, start
+from logbook_agent.entries.header import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
 from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.text.escapes import CONTROLS, obeyed, visible
+from logbook_agent.text.phrases import CONTROLS, obeyed, visible
 
 if TYPE_CHECKING:
-    from logbook_agent.model.series_progress import SeriesProgress
+    from logbook_agent.model.record import SeriesProgress
     from logbook_agent.text.redaction.redactor import Redactor
 
 # The most of one part of an error.
@@ -40,8 +40,8 @@ def _redactor() -> Redactor:
             return given()
         except (LogbookError, OSError):
             break
+    from logbook_agent.text.redaction.names import secrets_in
     from logbook_agent.text.redaction.redactor import Redactor
-    from logbook_agent.text.redaction.secrets import secrets_in
 
     return Redactor(secrets=secrets_in(os.environ))
 

@@ -7,8 +7,7 @@ import shlex
 from logbook_agent.cli.options import Common, flag
 from logbook_agent.cli.output import say
 from logbook_agent.pages.views import render, view_problem
-from logbook_agent.store.new_book import ignore_view_in
-from logbook_agent.store.workspace import naming
+from logbook_agent.store.workspace import ignore_view_in, naming
 from logbook_agent.text.phrases import counted
 
 

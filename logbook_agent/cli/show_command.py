@@ -17,7 +17,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.embedded import plots_of, with_numbers
+from logbook_agent.pages.views import plots_of, with_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import ENTITY

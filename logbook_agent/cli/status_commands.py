@@ -35,7 +35,9 @@ def status_command(
     space = common.space()
     book = space.book()
     if summary is not None:
-        from logbook_agent.entries.start import summarise  # what changes a header, which showing it does not need
+        from logbook_agent.entries.header import (
+            summarise,  # what changes a header, which showing it does not need
+        )
 
         summarise(space, book, summary)
     found = read(space, book, naming(space, book), typing_place(space))

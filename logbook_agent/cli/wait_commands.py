@@ -27,7 +27,7 @@ from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import is_open
+from logbook_agent.store.book_runs import is_open
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from logbook_agent.cluster.job_templates import LAST_WORD, JobState, JobTemplates, Words, filled, job_state
 from logbook_agent.model.errors import ToolError
-from logbook_agent.model.run import Exit, Problem, noted, withheld
-from logbook_agent.model.worker_report import End
+from logbook_agent.model.run import End, Exit, Problem, noted, withheld
 from logbook_agent.running.launch.output_log import LogExcerpt
 from logbook_agent.running.programs import MOST_ANSWER_BYTES, ProgramAnswer, run_program
 from logbook_agent.running.worker.perform import named_files
@@ -21,7 +20,7 @@ from logbook_agent.running.worker.work import Work
 from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import HiddenValue, Sent, Spool
 from logbook_agent.text.phrases import stamp
-from logbook_agent.text.redaction.secrets import Secret
+from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.shell_words import split_env_words
 
 # The state of a job that its launcher does not know any more.

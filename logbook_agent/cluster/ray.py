@@ -29,8 +29,7 @@ from logbook_agent.cluster.remote import FarState, Remote
 from logbook_agent.cluster.sent_code import Archive, Places, worker_code
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.model.run import Host
-from logbook_agent.model.worker_report import Stage
+from logbook_agent.model.run import Host, Stage
 from logbook_agent.running.executors.contract import MachineFacts, Submission, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.tree import ARCHIVE

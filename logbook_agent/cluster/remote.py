@@ -20,7 +20,7 @@ from logbook_agent.cluster.questions import MOST_BYTES, FarFiles, Questions, She
 from logbook_agent.cluster.sent_code import Archive, Places, carried
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
-from logbook_agent.model.worker_report import OVER, Stage
+from logbook_agent.model.run import OVER, Stage
 from logbook_agent.running.executors.contract import (
     Executor,
     MachineFacts,

@@ -32,8 +32,7 @@ from logbook_agent.cluster.job_templates import Fate, JobTemplates, completed, f
 from logbook_agent.cluster.questions import brief
 from logbook_agent.cluster.sent_code import code_here
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Host, Problem, noted, withheld
-from logbook_agent.model.worker_report import OVER, Began, Stage
+from logbook_agent.model.run import OVER, Began, Host, Problem, Stage, noted, withheld
 from logbook_agent.running.executors.contract import Executor, LogGrows, MachineFacts, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
@@ -42,11 +41,11 @@ from logbook_agent.running.worker.work import Work, read_work, unsealed, write_w
 from logbook_agent.store.names import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands import known
-from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
+from logbook_agent.text.commands import launchers
+from logbook_agent.text.commands.launchers import Found, Launched, Launcher, wrap
 from logbook_agent.text.phrases import stamp
+from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.shell_words import split_env_words
 
 # A submission without an answer may still be on its way for so long.
@@ -262,8 +261,8 @@ class Typed(Submitter):
         return structs.replace(sent, name=line.job or sent.name, is_typed=line.job is not None)
 
 
-def _line(work: Work) -> known.Found:
-    line = known.iris(work.argv)
+def _line(work: Work) -> Found:
+    line = launchers.iris(work.argv)
     if line is None:
         raise StoreError(f"{work.entry} run {work.run} is not a submission to Iris", cause="its spool was changed")
     return line

@@ -1,8 +1,7 @@
 """What may be wrong in a store, how it is found, and how it is mended.
 
-survey         the records, read once, that all checks look at
-examine        all checks in their order; what one finds is mended before the next one looks
-entry_checks   header and entries: conflicts of git, names, what cannot be read
-run_checks     folders and records of runs: without an entry, without a record; code and logs that are gone
-leftovers      runs that nobody finished, their markers and folders; temporary files
+checks      the records, read once; header, entries and runs: conflicts of git, names, what cannot be read; folders
+            without a record or an entry; code and logs that are gone
+leftovers   runs that nobody finished, their markers and folders; temporary files
+examine     all checks in their order; what one finds is mended before the next one looks
 """

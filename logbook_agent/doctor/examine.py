@@ -7,8 +7,13 @@ from typing import TypedDict
 
 from msgspec import structs
 
-from logbook_agent.doctor.entry_checks import (
+from logbook_agent.doctor.checks import (
+    Check,
+    Survey,
+    check_code,
+    check_folders,
     check_header,
+    check_logs,
     check_merges,
     check_names,
     check_records,
@@ -16,8 +21,6 @@ from logbook_agent.doctor.entry_checks import (
     check_voids,
 )
 from logbook_agent.doctor.leftovers import check_detached, check_markers, check_temporary_files, check_unfinished
-from logbook_agent.doctor.run_checks import check_code, check_folders, check_logs
-from logbook_agent.doctor.survey import Check, Survey
 from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import render, view_problem

@@ -7,12 +7,12 @@ from difflib import get_close_matches
 
 from msgspec import Struct, structs
 
-from logbook_agent.entries.header_change import change_header
+from logbook_agent.entries.header import change_header
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import cases, without_zeros
-from logbook_agent.findings.measurements import is_case, unit_of, value_in
 from logbook_agent.findings.read import read
 from logbook_agent.findings.references import names_run, resolved
+from logbook_agent.findings.summaries import is_case, unit_of, value_in
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header, Metric

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from logbook_agent.entries.header_change import change_header
+from logbook_agent.entries.header import change_header
 from logbook_agent.entries.stated import parse_budget
 from logbook_agent.findings.criteria.predicate import checked_predicate, form_of
 from logbook_agent.findings.read import Findings, read

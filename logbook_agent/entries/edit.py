@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from shlex import quote
+from typing import Any, TypeVar
 
 from msgspec import Struct, field, structs
 
-from logbook_agent.entries.judging import NOTHING, Judging, with_judging
 from logbook_agent.entries.new_entry import Prose, edited_fields, field_place, form_place, with_relations
+from logbook_agent.entries.stated import checked_gates
 from logbook_agent.features import hook_module
+from logbook_agent.findings.advice import ab_afresh
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.trust import trust_of
+from logbook_agent.findings.summaries import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,
     EARLIER_HYPOTHESIS,
@@ -21,6 +23,7 @@ from logbook_agent.model.entry import (
     RESULT,
     SETTABLE_STATES,
     VOID,
+    Acceptance,
     Confidence,
     Entry,
     Field,
@@ -28,18 +31,35 @@ from logbook_agent.model.entry import (
     is_withdrawn,
 )
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.gates import SAME, WITHHELD, is_nothing, parse_gate
+from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
+from logbook_agent.model.run import Run
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.embedded import check_citations
-from logbook_agent.pages.views import changing
+from logbook_agent.pages.views import changing, check_citations
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
-from logbook_agent.text.phrases import choice, day, listed
+from logbook_agent.text.phrases import day, listed, one_of
 
 # The label of the reason why an entry is void.
 WITHDRAWN = "Void because"
 COMPUTED = "computed"
+_Judged = TypeVar("_Judged", Entry, Header)
+
+
+class Judging(Struct, frozen=True, kw_only=True):
+    """Gates to add, labels that may differ from now on, and what to `drop`: a gate or a label. `accept` is why withheld
+    numbers count, those of `runs` (empty: of all withheld runs)."""
+
+    gates: Sequence[str] = ()
+    free: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    accept: str | None = None
+    runs: Sequence[str] = ()
+
+
+NOTHING = Judging()
 
 
 class EditRequest(Struct, frozen=True, kw_only=True):
@@ -131,13 +151,8 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
         return old
     if given.casefold() == COMPUTED:
         return None
-    state = next((s for s in SETTABLE_STATES if s == given.casefold()), None)
-    if state is None:
-        raise UsageError(
-            f"{given!r} cannot be set",
-            cause=f"you can set {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
-            hint=choice("--state", given, [*SETTABLE_STATES, "computed"]),
-        )
+    cause = f"you can set {', '.join(SETTABLE_STATES)}, or {COMPUTED}; other states follow from the runs"
+    state = one_of("--state", "state", given, SETTABLE_STATES, cause)
     if state == "planned" and has_runs:
         raise UsageError(
             "an entry with runs is no longer planned",
@@ -168,13 +183,8 @@ def stated_confidence(
                 hint=f"leave it out, or state one: logbook edit {record.id} --confidence exploratory --reason '...'",
             )
         return None, None
-    word = next((c for c in CONFIDENCES if c == given.casefold()), None)
-    if word is None:
-        raise UsageError(
-            f"unknown confidence {given!r}",
-            cause=f"it is one of {', '.join(CONFIDENCES)}, or {COMPUTED}",
-            hint="--confidence exploratory",
-        )
+    cause = f"it is one of {', '.join(CONFIDENCES)}, or {COMPUTED}"
+    word = one_of("--confidence", "confidence", given, CONFIDENCES, cause)
     if not reason and not (reason is None and word == old[0]):
         _check_raised(record, found, word)
     return word, reason or (old[1] if reason is None and word == old[0] else None)
@@ -216,3 +226,69 @@ def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:
         return tuple(fields)
     at = form_place(fields, RESULT)
     return (*fields[:at], Field(label=RESULT, text=""), *fields[at:])
+
+
+# -- what judges the results of an entry: gates, labels that may differ, accepted numbers ----------------
+
+
+def _may_be_withheld(run: Run) -> bool:
+    """Whether rows of a run are withheld in their entry, or hold a zero, which other entries may make one."""
+    samples = (is_nothing(n, m) for row in run.rows for n, m in row.metrics.items())
+    return any(p.grade == WITHHELD for p in run.problems) or any(samples)
+
+
+def with_gates(of: _Judged, gates: Sequence[str], free: Sequence[str], dropped: Sequence[str] = ()) -> _Judged:
+    """The entry or header with these gates and labels that may differ beside its own. Of a label that had to be the
+    same and may differ now, or the other way round, the latest word counts."""
+    gone = [*dropped, *(f"{SAME} {name}" for name in free)]
+    held: list[str] = [gate.name for gate in map(parse_gate, gates) if gate.op == SAME]
+    return structs.replace(of, gates=_changed(of.gates, gates, gone), free=_changed(of.free, free, [*dropped, *held]))
+
+
+def _changed(before: Sequence[str], added: Sequence[str], dropped: Sequence[str]) -> tuple[str, ...]:
+    gone = {text.replace(" ", "") for text in dropped}
+    return tuple(dict.fromkeys([*(text for text in before if text.replace(" ", "") not in gone), *added]))
+
+
+def check_gates(record: Record, gates: Sequence[str]) -> None:
+    """Raises UsageError for a new gate on a metric that decides the pairs of an entry: whoever has seen them could
+    choose the answer by its limit."""
+    stated = record.entry.comparison
+    pairs = [s.run for s in record.runs if s.counts and s.run.part is not None and s.run.rows]
+    fresh = [gate for gate in gates if gate not in record.entry.gates]
+    late = next(
+        (gate for gate in fresh if stated is not None and parse_gate(gate).limits(stated.question.metrics)), None
+    )
+    if stated is None or late is None or not pairs:
+        return
+    again = f"with the gate from the beginning: {ab_afresh(record.id)}"
+    is_typed = stated.run is not None and not stated.run.in_process
+    raise UsageError(
+        f"the gate {late!r} is too late for {record.id}, which {parse_gate(late).name} decides",
+        cause="its pairs were seen already, and a limit that is chosen afterwards can choose the answer",
+        hint=f"{again} {' '.join(f'--gate {quote(gate)}' for gate in fresh)}"
+        if is_typed
+        else f"state the gate before the first pair of a new comparison; logbook show {record.id}",
+    )
+
+
+def with_judging(record: Record, entry: Entry, wanted: Judging, at: str, run_named: Callable[[str, str], int]) -> Entry:
+    """The entry with gates and acceptances changed. Raises UsageError for an acceptance of what is not withheld, and
+    for a gate that comes too late."""
+    gates, accepted = checked_gates(wanted.gates), entry.accepted
+    check_gates(record, gates)
+    if wanted.accept is not None:
+        withheld = [s.run.run for s in record.runs if _may_be_withheld(s.run)]
+        runs = tuple([run_named(record.id, text) for text in wanted.runs] or withheld)
+        if not runs or not {*runs} <= {*withheld}:
+            raise UsageError(
+                f"run {listed([*map(str, runs)], 3)} is not withheld" if runs else f"no run of {record.id} is withheld",
+                cause="only numbers that are withheld can be accepted",
+                hint=f"logbook show {record.id}",
+            )
+        if not wanted.accept.strip():
+            raise UsageError(
+                "--accept is empty", cause="later readers must know why the numbers count", hint="--accept '...'"
+            )
+        accepted = (*accepted, Acceptance(runs=runs, why=one_line(wanted.accept), at=at))
+    return structs.replace(with_gates(entry, gates, wanted.free, wanted.drop), accepted=accepted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -26,12 +27,11 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import record_of
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.embedded import check_citations
-from logbook_agent.pages.views import changing
+from logbook_agent.pages.views import changing, check_citations
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.markdown import clean, cut_line, one_line
-from logbook_agent.text.phrases import choice
+from logbook_agent.text.phrases import one_of
 from logbook_agent.text.shell_words import planned_words, shell_syntax
 
 # The label of the text of a note.
@@ -252,23 +252,16 @@ def draft_entry(
     commands: Sequence[PlannedCommand] = (),
 ) -> Entry:
     """An entry without an ID yet."""
-    known = next((k for k in KINDS if k == kind.casefold()), None)
-    if known is None:
-        raise UsageError(
-            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
-        )
+    relations: dict[str, Any] = {name: getattr(prose, name) or None for name in RELATIONS}
     return Entry(
         id="",
         title=one_line(title),
         opened=workspace.stamp(),
-        kind=known,
+        kind=one_of("--kind", "kind", kind, KINDS),
         state=state,
-        continues=prose.continues or None,
-        completes=prose.completes or None,
-        supersedes=prose.supersedes or None,
-        decides=prose.decides or None,
         commands=tuple(commands),
         fields=edited_fields((), prose.given(), append=False),
+        **relations,
     )
 
 

@@ -8,9 +8,9 @@ from typing import TypeVar
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.pages.embedded import with_numbers
+from logbook_agent.pages.views import with_numbers
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import open_runs, open_series
+from logbook_agent.store.book_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 
 _WARNING_CHARACTERS = 150

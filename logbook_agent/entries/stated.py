@@ -12,26 +12,17 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from logbook_agent.entries.judging import checked_gates
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import (
-    STEP,
-    Budget,
-    CommandTemplate,
-    Criterion,
-    HeaderParts,
-    Link,
-    MatrixAxis,
-    Metric,
-)
+from logbook_agent.model.gates import parse_gate
+from logbook_agent.model.header import STEP, Budget, CommandTemplate, Criterion, HeaderParts, Link, MatrixAxis, Metric
 from logbook_agent.model.units import UNITS, Direction, known
 from logbook_agent.model.values import as_written, parse_values
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.places import manual
-from logbook_agent.text.axis_values import parse_list
+from logbook_agent.text.commands.flags import parse_list
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.phrases import nearest
 
@@ -146,6 +137,16 @@ def check_distinct(metrics: Sequence[Metric]) -> None:
     twice = [n for n in names if names.count(n) > 1]
     if twice:
         raise UsageError(f"metric {twice[0]} is given twice", cause="each may be given once", hint="remove one of them")
+
+
+def checked_gates(texts: Sequence[str]) -> tuple[str, ...]:
+    """The gates in their one form. Raises UsageError."""
+    try:
+        return tuple(str(parse_gate(text)) for text in texts)
+    except ValueError as error:
+        raise UsageError(
+            f"--gate: {error}", cause="a gate is a condition on one name that rows report", hint="--gate 'ok == 1'"
+        ) from None
 
 
 def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import spelt
-from logbook_agent.text.cells import csv_cell
+from logbook_agent.text.markdown import csv_cell
 
 SCHEMA = "logbook-rows/1"
 # `time` is ISO 8601 text that has a zone; `samples` a tuple of floats.

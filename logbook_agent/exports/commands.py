@@ -25,7 +25,7 @@ from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.text.phrases import choice, counted
+from logbook_agent.text.phrases import counted, one_of
 
 FORMS = tuple(ENDINGS)
 # Those that are text, which may go to stdout.
@@ -46,6 +46,7 @@ def export_command(
 
     Rows that do not count are exported, too, with the reason. Example: logbook export --as parquet --out rows.parquet
     """
+    form = one_of("--as", "form", form, FORMS)
     _check(form, out, as_json=common.as_json)
     space = common.space()
     book = space.book(*entry_ids[:1]).outgoing()
@@ -108,10 +109,6 @@ def _export_curves(common: Common, book: Book, form: str, out: str | None, ids: 
 
 
 def _check(form: str, out: str | None, *, as_json: bool) -> None:
-    if form not in FORMS:
-        raise UsageError(
-            f"unknown form {form!r}", cause=f"the forms are {', '.join(FORMS)}", hint=choice("--as", form, FORMS)
-        )
     if out == "-" and (form not in TEXTS or as_json):
         raise UsageError(
             f"--out - cannot take {'--json' if as_json else form}",

@@ -101,7 +101,23 @@ def check_replaceable(place: ExportPlace) -> None:
 
 @contextmanager
 def building(place: ExportPlace) -> Iterator[Path]:
-    """A folder to be filled, which becomes the export when the block ends well; else nothing of it is left."""
-    with place.files.new_folder(place.path) as folder:
-        yield folder
-        place.files.write(folder / MARK, "Made by `logbook export`, which may replace this folder.\n")
+    """A folder to be filled, which becomes the export when the block ends well; else nothing of it is left, and what
+    stood there stands there still. What a killed process left of one is removed."""
+    files, path = place.files, place.files.check(place.path)
+    made, old = (path.with_name(f".{path.name}.logbook.{ending}") for ending in ("tmp", "old.tmp"))
+    for left in (made, old):
+        files.remove_tree(left)
+    files.make(made)
+    try:
+        yield made
+        files.write(made / MARK, "Made by `logbook export`, which may replace this folder.\n")
+        if os.path.lexists(path):
+            files.move(path, old)
+        files.move(made, path)
+    except BaseException:
+        if os.path.lexists(old) and not os.path.lexists(path):
+            files.move(old, path)
+        raise
+    finally:
+        for left in (made, old):
+            files.remove_tree(left)

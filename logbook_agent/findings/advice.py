@@ -29,7 +29,7 @@ from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
 from logbook_agent.model.gates import SAME, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs
 from logbook_agent.model.values import canonical
-from logbook_agent.text.axis_values import axis_option, with_place
+from logbook_agent.text.commands.flags import axis_option, with_place
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line, sweep_command
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import subject
-from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of
+from logbook_agent.findings.summaries import baseline_cases, is_case, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.gates import REPORTED, is_far
 from logbook_agent.model.header import Metric

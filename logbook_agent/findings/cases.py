@@ -9,9 +9,8 @@ from msgspec import Struct, field, structs
 from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.comparison import CODE_AXIS, Part
 from logbook_agent.model.gates import is_nothing, sentinels
-from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import NOT_COUNTED, Record, is_own, mended
-from logbook_agent.model.run import Row, Run
+from logbook_agent.model.run import Row, Run, contention_of, is_busy
 from logbook_agent.model.stats import median
 from logbook_agent.text.shell_words import command_line
 

@@ -12,7 +12,7 @@ from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.comparison.answers import answer_of, confidence, placed, values_apart
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, names_run
-from logbook_agent.findings.trust import Trust
+from logbook_agent.findings.summaries import Trust
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import parse_id
 from logbook_agent.model.header import Header

@@ -23,14 +23,13 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Row
+from logbook_agent.model.run import Row, busy_text, contention_of
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import FoundEntry, TriedItem
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.phrases import bounded, choice
+from logbook_agent.text.phrases import bounded, one_of
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -50,13 +49,8 @@ def listed(
 ) -> list[dict[str, object]]:
     """The lines of `list`, in order: of the entries that contain all words, with where. Raises UsageError for an
     unknown state or kind, and for a number of `last` entries below 1."""
-    for option, value, known in (("state", state, STATES), ("kind", kind, KINDS)):
-        if value is not None and value not in known:
-            raise UsageError(
-                f"unknown {option} {value!r}",
-                cause=f"{option}s are {', '.join(known)}",
-                hint=choice(f"--{option}", value, known),
-            )
+    state = one_of("--state", "state", state, STATES) if state is not None else None
+    kind = one_of("--kind", "kind", kind, KINDS) if kind is not None else None
     entries: Sequence[Mapping[str, object]] = search(found, words) if words else found.summaries
     wanted = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
     return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in latest(wanted, last)]

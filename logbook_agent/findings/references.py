@@ -9,8 +9,8 @@ from msgspec import Struct, field, structs
 
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.cases import Case, cases, counting
-from logbook_agent.findings.measurements import baseline_cases, is_case
 from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.summaries import baseline_cases, is_case
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.entry import entry_of

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from logbook_agent.cli.options import Common, Text, argument, flag, option
-from logbook_agent.entries.start import StartRequest
+from logbook_agent.entries.header import StartRequest
 from logbook_agent.entries.stated import checked_topic
 from logbook_agent.imports.formats import FORMATS, format_of
 from logbook_agent.imports.taking_in import ImportResult, Source, TakenEntry, take_in
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.store.workspace import Workspace, naming
-from logbook_agent.text.phrases import bounded, choice, counted
+from logbook_agent.text.phrases import bounded, counted, one_of
 
 _MOST_BYTES = 2**26
 _SHOWN = 20
@@ -55,9 +55,7 @@ def import_command(
 
 def _source(space: Workspace, file: str, form: str | None) -> Source:
     """The file without its secrets. Raises UsageError for what is no text."""
-    if form is not None and form not in FORMATS:
-        cause, hint = f"the formats are {_FORMATS}", choice("--as", form, FORMATS)
-        raise UsageError(f"unknown format {form!r}", cause=cause, hint=hint)
+    form = one_of("--as", "format", form, FORMATS) if form is not None else None
     try:
         with sys.stdin.buffer if file == "-" else (space.cwd / Path(file).expanduser()).open("rb") as stream:
             raw = stream.read(_MOST_BYTES + 1)

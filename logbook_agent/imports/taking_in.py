@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from logbook_agent.entries.header import StartRequest, start
 from logbook_agent.entries.new_entry import checked_label
-from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.imports.document import Document, Quoted, ReportedEntry, SourceSpan, lines_of
 from logbook_agent.imports.formats import document_of, is_newest_first
 from logbook_agent.imports.sections import label_of
@@ -112,7 +112,8 @@ def take_in(
         book = start(
             workspace, structs.replace(given, prefix=prefix, title=document.title, goal=document.goal, stated=stated)
         )
-    book.durable = False  # the source is still there: what a power cut takes is imported again
+    # The source is still there: what a power cut takes is imported again.
+    book.files = structs.replace(book.files, is_durable=False)
     with changing(workspace, book):
         return _written(workspace, book, found, lines, there)
 

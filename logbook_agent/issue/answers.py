@@ -25,7 +25,7 @@ from logbook_agent.issue.token import variables
 from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model import errors as err
 from logbook_agent.model.errors import RemoteError
-from logbook_agent.text.escapes import visible
+from logbook_agent.text.phrases import visible
 from logbook_agent.text.redaction.redactor import by_shape
 
 # GitHub takes 2,500 comments on an issue. A list with more pages than this has no end: they link to one another.

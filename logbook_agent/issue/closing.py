@@ -18,7 +18,7 @@ from logbook_agent.model.header import Closing, Header
 from logbook_agent.model.record import GOING
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import open_series
+from logbook_agent.store.book_runs import open_series
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, escape, one_line, plain
 from logbook_agent.text.phrases import counted, listed

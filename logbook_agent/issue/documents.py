@@ -25,9 +25,8 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest
-from logbook_agent.pages.blocks import table_text
-from logbook_agent.pages.embedded import NamedPlot, named_plots, naming_plots, with_numbers
-from logbook_agent.pages.templates import templates_of
+from logbook_agent.pages.templates import table_text, templates_of
+from logbook_agent.pages.views import NamedPlot, named_plots, naming_plots, with_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import fit

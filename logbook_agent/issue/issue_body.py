@@ -18,8 +18,9 @@ from logbook_agent.issue import inert
 from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
-from logbook_agent.pages.blocks import header_values, opening_values
-from logbook_agent.pages.embedded import NamedPlot, opening_with_numbers
+from logbook_agent.pages.blocks import header_values
+from logbook_agent.pages.templates import opening_values
+from logbook_agent.pages.views import NamedPlot, opening_with_numbers
 from logbook_agent.store.names import PLOTS
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import assignments, bounded, counted, minute

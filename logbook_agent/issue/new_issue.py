@@ -23,8 +23,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import ExperimentIssue, Header
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import PROSE_BYTES
+from logbook_agent.store.folder import PROSE_BYTES, Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress
 

@@ -8,13 +8,13 @@ from msgspec import structs
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
-from logbook_agent.findings.trust import trust_of
+from logbook_agent.findings.summaries import trust_of
 from logbook_agent.issue import inert
 from logbook_agent.issue.issue_body import IssueValues, LeftFile, files, pictures
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
-from logbook_agent.pages.embedded import NamedPlot
-from logbook_agent.pages.sections import sections
+from logbook_agent.pages.blocks import sections
+from logbook_agent.pages.views import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
 from logbook_agent.text.shell_words import folded

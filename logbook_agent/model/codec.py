@@ -19,8 +19,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct, structs
 
-from logbook_agent.model.run_numbers import TwinRun, typed_run
-from logbook_agent.model.values import Spelt, as_written
+from logbook_agent.model.values import Spelt, TwinRun, as_written, typed_run
 
 T = TypeVar("T")
 # Takes a value, gives the decoded value or raises CodecError.

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.gates import parse_gate
-from logbook_agent.model.run_numbers import UID
+from logbook_agent.model.values import UID
 
 Kind = Literal["experiment", "note", "decision", "incident"]
 KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident")

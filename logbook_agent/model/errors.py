@@ -185,12 +185,3 @@ def exclusive(options: Mapping[str, object], *, cause: str, hint: str = "leave o
     if len(given) > 1:
         names = f"{', '.join(given[:-1])} and {given[-1]}"
         raise UsageError(f"{names} cannot be used together", cause=cause, hint=hint)
-
-
-class SettingError(Exception):
-    """What is wrong with a table of the settings, and what to write; whoever knows the file tells the user."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint

@@ -8,16 +8,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.opening import SHOWN, SHOWN_FAILED, Failed, Opening
+from logbook_agent.findings.synopses import Synopsis
+from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import builtin_folder, manual, user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
+from logbook_agent.text.phrases import assignments
 from logbook_agent.text.redaction.redactor import by_shape
 
 if TYPE_CHECKING:
@@ -209,3 +213,80 @@ def _own_folder(folder: Path) -> Path:
             hint="create it, or remove the setting",
         )
     return Path(os.path.realpath(folder))
+
+
+# -- parts that several documents share ----------------------------------------------------------------
+
+
+def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = ()) -> str:
+    """A table as Markdown; below it, in one list, the config that all rows share, its notes, and `more_notes`.
+
+    An empty table is the empty text.
+    """
+    if not table.columns:
+        return ""
+    columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
+    notes = [*(md.escape(n) for n in table.notes), *more_notes]
+    if table.constants:
+        shared = md.inline_code(assignments(table.constants))
+        notes.insert(0, f"same in all rows: {shared}")
+    values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
+    return templates.render("table.md.j2", {"table": values}).rstrip("\n")
+
+
+def _more(count: int, noun: str) -> str:
+    return f"{count:,} more {noun}: `logbook list{'' if noun.endswith('comparisons') else ' --tried'}`"
+
+
+def opening_values(
+    first: Opening,
+    *,
+    plain: Callable[[str], str] = md.escape,
+    prose: Callable[[str], Any] = md.one_line,
+    link: Callable[[str], str] = str,
+    more: Callable[[int, str], str] = _more,
+) -> dict[str, object]:
+    """The values of the template `opening.md.j2`, which view and issue share. `plain` makes Markdown of plain text,
+    `prose` of a title, `link` of an ID; `more` is the text about lines that are left out."""
+
+    def line(of: Synopsis) -> dict[str, object]:
+        return {
+            "text": plain(of.text),
+            "outcome": of.outcome,
+            "is_bold": of.is_bold,
+            "entry": link(of.entry),
+            "title": prose(of.title),
+            "confidence": of.confidence,
+            "to_settle": plain(of.why),
+            "command": md.one_line_code(of.command),
+            "to_add": of.to_add,
+        }
+
+    def listed(entries: Sequence[Failed]) -> list[dict[str, object]]:
+        shown = entries[:SHOWN_FAILED]
+        return [{"entry": link(one.entry), "title": prose(one.title), "text": prose(one.text)} for one in shown]
+
+    def left_out(lines: Sequence[object], noun: str, shown: int = SHOWN) -> str:
+        return more(len(lines) - shown, noun) if len(lines) > shown else ""
+
+    return {
+        "asked": prose(first.asked),
+        "settled": [line(one) for one in first.found[:SHOWN]],
+        "more_settled": left_out(first.found, "settled comparisons"),
+        "not_settled": plain(first.not_settled),
+        "command": md.one_line_code(first.command),
+        "in_words": [
+            {"kind": one.kind, "entry": link(one.entry) if one.entry else "", "text": prose(one.text)}
+            for one in first.in_words
+            if one.entry
+        ],
+        "best": plain(first.best),
+        "open": [line(one) for one in first.left[:SHOWN]],
+        "more_open": left_out(first.left, "open comparisons"),
+        "negative": listed(first.negative),
+        "more_negative": left_out(first.negative, "negative results", SHOWN_FAILED),
+        "failed": listed(first.failed),
+        "more_failed": left_out(first.failed, "failures", SHOWN_FAILED),
+        "next_of": link(first.next_of) if first.next_of else "",
+        "next": prose(first.next),
+    }

@@ -16,8 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.run import Run
-from logbook_agent.model.worker_report import Began
+from logbook_agent.model.run import Began, Run
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, with_facts, work_of
@@ -27,7 +26,7 @@ from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
-from logbook_agent.store.spool import Holder, keep_files, name_holder
+from logbook_agent.store.spool import Holder, name_holder
 from logbook_agent.store.workspace import Workspace
 
 
@@ -79,7 +78,7 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         place = Workplace(environ=workspace.environ, redactor=workspace.redactor, now=workspace.now, files=spool.files)
         end = perform(work, place, recorder, stops, inside=plan.command.inside)
         found = read_run(workspace, book, recorder.run, end)
-        keep_files(book, spool)
+        book.keep_files(spool)
         run = book.write_run(ended(recorder.run, end, found))
     book.drop(spool)
     return run

@@ -14,10 +14,8 @@ from logbook_agent.features import hook_module
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import BudgetSpent, LogbookError
 from logbook_agent.model.header import NO_BUDGET
-from logbook_agent.model.record import spent
-from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
-from logbook_agent.model.series_progress import SeriesProgress
-from logbook_agent.model.worker_report import Began
+from logbook_agent.model.record import SeriesProgress, spent
+from logbook_agent.model.run import Began, Contention, Env, Run, Scalar, noted
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now, other_runs

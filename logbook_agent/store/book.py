@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy as copy_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from logbook_agent.model.entry import RELATIONS, Entry, bare_id, id_number, parse_id, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
+from logbook_agent.model.values import run_number
 from logbook_agent.store import records
-from logbook_agent.store.book_spools import BookSpools
-from logbook_agent.store.cache import RACY_NS, stamp_of
-from logbook_agent.store.names import HEADER, VIEW_BYTES, new_uid
-from logbook_agent.store.reservations import Claims, Reservations, reservations_of
+from logbook_agent.store.book_runs import BookRuns
+from logbook_agent.store.folder import VIEW_BYTES, Folder
+from logbook_agent.store.names import HEADER, Claims, Reservations, new_uid, reservations_of
 from logbook_agent.text.redaction.plain import clean_record
 
 if TYPE_CHECKING:
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from logbook_agent.model.summary import Summary
 
 _R = TypeVar("_R")
+_PACKAGE = Path(__file__).resolve().parents[1]
 # The place of summaries in the cache.
 _SUMMARIES = "summaries"
 
 
-class Book(BookSpools):
-    """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
+class Book(BookRuns):
+    """An existing logbook.
 
     Every write passes the redactor that `redactor` returns at that moment. Reads return what the files hold; those of
     `outgoing` hold no secrets. Errors never do. `places`: the user's folders for the root; without a cache nothing
@@ -68,6 +70,11 @@ class Book(BookSpools):
 
     def _redacted(self, record: _R) -> _R:
         return clean_record(record, self.redactor) if self.is_outgoing else record
+
+    @functools.cached_property
+    def cache(self) -> Cache:
+        """What was computed of this logbook."""
+        return Cache(self._cache_folder, self.topic)
 
     def reread_header(self) -> Header:
         """The header as it stands on disk now."""
@@ -135,7 +142,7 @@ class Book(BookSpools):
         if entry.id not in self._own and not self.has_entry(entry.id):
             self.name_entry(entry.id)
         stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
-        records.write_entry(self.files, self.entry_path(entry.id), stored, durable=self.durable)
+        records.write(self.files, self.entry_path(entry.id), stored)
         self.changed.add(entry.id)
         return structs.replace(entry, name=self.whole_name(entry.id))
 
@@ -155,7 +162,7 @@ class Book(BookSpools):
         header = clean_record(header, self.redactor)
         self.files.make(self.folder)
         stored = _with_baseline_runs(header, self._whole_run)
-        records.write_header(self.files, self.header_path, stored, self.whole_name, durable=self.durable)
+        records.write(self.files, self.header_path, stored, self.whole_name)
         self.changed.add(HEADER)
         self._header, self._header_stamp = header, records.file_stamp(self.header_path)
         return header
@@ -249,7 +256,7 @@ class Book(BookSpools):
                         continue
                 record = self.record(entry_id)
                 found.append(summarise(record))
-                if began_ns - newest_ns > RACY_NS and all(s.run.exit is not None for s in record.runs):
+                if began_ns - newest_ns > records.RACY_NS and all(s.run.exit is not None for s in record.runs):
                     fresh[entry_id] = stamp, json.dumps(found[-1], ensure_ascii=False)
             except (NotFound, FileNotFoundError):
                 continue  # as above
@@ -285,3 +292,88 @@ def _with_baseline_runs(header: Header, run: Callable[[str, int], int]) -> Heade
         return header
     entry = base.entry
     return structs.replace(header, baseline=structs.replace(base, runs=tuple(run(entry, n) for n in base.runs)))
+
+
+# -- the cache -----------------------------------------------------------------------------------------
+
+
+class Cache(Struct, frozen=True):
+    """A disposable cache in the user's folder (None: there is no place for one): `(place, key) -> stamp, value`, a file
+    for each place. It keeps what `list` and `status` say of each entry and its block of the view, each with the stamp
+    of the data that it follows from; and when an executor that did not answer is asked again.
+
+    Deleting or damaging it costs time alone, and nothing here raises for it. What another version of this package made
+    is not read.
+    """
+
+    folder: Path | None
+    topic: str
+
+    def values(self, place: str, secrets: Collection[str] = ()) -> dict[str, tuple[str, str]]:
+        """What is kept for a place: stamp and value by key. A value with one of these secrets is left out: the secret
+        became known later."""
+        if self.folder is None or not os.path.lexists(self.folder / self._file(place)):
+            return {}
+        with contextlib.suppress(StoreError, ValueError, TypeError):
+            code, kept = json.loads(Folder(self.folder).text(self._file(place), limit=VIEW_BYTES))
+            if code == code_key():
+                return {key: (s, value) for key, s, value in kept if not any(secret in value for secret in secrets)}
+        return {}
+
+    def keep(self, place: str, values: Mapping[str, tuple[str, str]]) -> None:
+        """Keep these values for a place, and no others. Where that fails, or another process
+        replaces them at the same time, the next reader makes them again."""
+        if self.folder is None:
+            return
+        text = json.dumps([code_key(), [[key, *value] for key, value in values.items()]], ensure_ascii=False)
+        with contextlib.suppress(StoreError):
+            files = Folder(self.folder)
+            files.make(private=True)
+            files.write(self._file(place), text, durable=False, private=True)
+
+    def _file(self, place: str) -> str:
+        return f"{self.topic}.{place}.json"
+
+
+@functools.cache
+def code_key() -> int:
+    """A number of 31 bits that stands for this package: for the list of files in its wheel, which states what each
+    holds; else for the sizes and times of change of its files. Never 0."""
+    listed = sorted(_PACKAGE.parent.glob("logbook_agent-*.dist-info/RECORD"))
+    data = b"".join(path.read_bytes() for path in listed) or "\n".join(sorted(_stamps(str(_PACKAGE)))).encode()
+    return int.from_bytes(hashlib.sha256(data).digest()[:4]) >> 1 or 1
+
+
+def _stamps(folder: str) -> Iterator[str]:
+    for found in os.scandir(folder):
+        if found.is_dir(follow_symlinks=False):
+            if found.name != "__pycache__":
+                yield from _stamps(found.path)
+        else:
+            state = found.stat()
+            yield f"{found.path} {state.st_size} {state.st_mtime_ns}"
+
+
+# -- the stamp of an entry -----------------------------------------------------------------------------
+
+
+def stamp_of(entry: str, runs: str) -> tuple[str, int]:
+    """When an entry's file and the records in the folder of its runs last changed, and their sizes, as text; and the
+    newest of these times (ns). Raises OSError when the entry's file is gone.
+
+    The times are those of the last change of any kind (ctime): a modification time can be set to anything.
+    """
+    state = os.lstat(entry)
+    found = [("", state.st_ctime_ns, state.st_size)]
+    try:
+        names = os.listdir(runs)  # noqa: PTH208
+    except (FileNotFoundError, NotADirectoryError):
+        names = []
+    for name in sorted(name for name in names if run_number(name) is not None):
+        try:
+            state = os.lstat(f"{runs}/{name}/run.json")
+        except (FileNotFoundError, NotADirectoryError):
+            found.append((name, 0, 0))  # its record is still to come
+        else:
+            found.append((name, state.st_ctime_ns, state.st_size))
+    return repr(found), max(changed_ns for _, changed_ns, _ in found)

@@ -13,10 +13,8 @@ from msgspec import Struct, field, structs
 
 from logbook_agent.model.code import CodeRules
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.errors import SettingError, StoreError, UsageError
-from logbook_agent.store.folder import is_inside
-from logbook_agent.store.names import SETTINGS_BYTES
-from logbook_agent.store.opening import named_text, read_named, text_of
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.store.folder import SETTINGS_BYTES, is_inside, named_text, read_named, text_of
 from logbook_agent.store.parse import parse_toml
 from logbook_agent.store.places import repository_of, user_folder
 from logbook_agent.text.redaction.shapes import Rule
@@ -155,7 +153,7 @@ def config_of(table: Any, file: Path) -> Config:
         return config
     except CodecError as error:
         raise _bad(file, str(error), _hint(error, file)) from None
-    except SettingError as error:
+    except UsageError as error:
         raise _bad(file, error.message, error.hint) from None
 
 
@@ -171,20 +169,20 @@ def _hint(error: CodecError, file: Path) -> str:
 
 
 def _check(config: Config, file: Path) -> None:
-    """Raises SettingError for a value that its type allows and its meaning does not."""
+    """Raises UsageError for a value that its type allows and its meaning does not."""
     for name in ("root", "logbook", "templates"):
         if "\0" in (getattr(config, name) or ""):
-            raise SettingError(f"{name} holds a NUL byte", f'write: {name} = "..."')
+            raise UsageError(f"{name} holds a NUL byte", hint=f'write: {name} = "..."')
     if (wide := next((v for v in config.env if _NAMED_ENOUGH.match(v) is None), None)) is not None:
         hint = 'begin with three characters of the name: env = ["NCCL_*"]'
-        raise SettingError(f"env: {wide!r} names too many variables", hint)
+        raise UsageError(f"env: {wide!r} names too many variables", hint=hint)
     if unknown := [name for name in config.require if name not in REQUIRABLE]:
-        raise SettingError(f"require names {unknown[0]!r}", f"it may name: {', '.join(REQUIRABLE)}")
+        raise UsageError(f"require names {unknown[0]!r}", hint=f"it may name: {', '.join(REQUIRABLE)}")
     if config.log_bytes <= 0:
-        raise SettingError("log_bytes must be a positive number", "write: log_bytes = 268435456")
+        raise UsageError("log_bytes must be a positive number", hint="write: log_bytes = 268435456")
     if config.templates is not None and not is_inside(file.parent / config.templates, _bounds(file)):
         hint = "keep templates in the repository whose logbooks use them"
-        raise SettingError(f"templates points outside {_bounds(file)}", hint)
+        raise UsageError(f"templates points outside {_bounds(file)}", hint=hint)
     if config.secret_rules:
         _check_rules(config.secret_rules)
     if config.github != GitHubConfig():
@@ -192,17 +190,17 @@ def _check(config: Config, file: Path) -> None:
 
 
 def _check_github(config: GitHubConfig) -> None:
-    """Raises SettingError for an address that the token must not go to, and for empty texts."""
+    """Raises UsageError for an address that the token must not go to, and for empty texts."""
     from logbook_agent.text.address import parse_repository
 
     texts = {"repository": config.repository, "host": config.host, "remote": config.remote}
     texts |= {f"labels[{n}]": label for n, label in enumerate(config.labels)}
     for name, text in texts.items():
         if text is not None and not text.strip():
-            raise SettingError(f"github.{name} is empty", "leave it out, or write a text")
+            raise UsageError(f"github.{name} is empty", hint="leave it out, or write a text")
     if "://" in (config.repository or ""):
         hint = 'write: repository = "OWNER/REPO", and host = "HOST"'
-        raise SettingError("github.repository must be OWNER/REPO", hint)
+        raise UsageError("github.repository must be OWNER/REPO", hint=hint)
     key = "host"
     try:
         site = config.site
@@ -210,7 +208,7 @@ def _check_github(config: GitHubConfig) -> None:
         if config.repository is not None:
             parse_repository(config.repository, site=site)
     except UsageError as error:
-        raise SettingError(f"github.{key}: {error.message}", f"{error.cause}; {error.hint}") from None
+        raise UsageError(f"github.{key}: {error.message}", hint=f"{error.cause}; {error.hint}") from None
 
 
 def _bad(file: Path, message: str, hint: str) -> UsageError:
@@ -235,31 +233,33 @@ _EVERYDAY = (
 
 
 def _check_rules(rules: Sequence[Rule]) -> None:
-    """Raises SettingError naming the rule of the setting `secret_rules` and what is wrong with it."""
+    """Raises UsageError naming the rule of the setting `secret_rules` and what is wrong with it."""
     if len(rules) > _MOST_RULES:
-        raise SettingError(f"secret_rules has {len(rules)} rules, over the limit of {_MOST_RULES}", "join some with |")
+        raise UsageError(
+            f"secret_rules has {len(rules)} rules, over the limit of {_MOST_RULES}", hint="join some with |"
+        )
     for place, rule in enumerate(rules):
         _check_rule(rule, f"secret_rules[{place}]")
 
 
 def _check_rule(rule: Rule, where: str) -> None:
     if _RULE_ID.fullmatch(rule.id) is None:
-        raise SettingError(f"{where}: id must be a short name of a-z, 0-9 and -", _RULE_EXAMPLE)
+        raise UsageError(f"{where}: id must be a short name of a-z, 0-9 and -", hint=_RULE_EXAMPLE)
     if not 0 < len(rule.regex) <= _MOST_CHARACTERS:
-        raise SettingError(f"{where}: regex must be a string of 1 to {_MOST_CHARACTERS} characters", _RULE_EXAMPLE)
+        raise UsageError(f"{where}: regex must be a string of 1 to {_MOST_CHARACTERS} characters", hint=_RULE_EXAMPLE)
     if not all(rule.keywords):
-        raise SettingError(f"{where}: a keyword is empty", _RULE_EXAMPLE)
+        raise UsageError(f"{where}: a keyword is empty", hint=_RULE_EXAMPLE)
     try:
         pattern = re.compile(rule.regex)
     except re.error as error:
-        raise SettingError(f"{where}: regex: {error}", "patterns are in the syntax of Python's re") from None
+        raise UsageError(f"{where}: regex: {error}", hint="patterns are in the syntax of Python's re") from None
     if _REPEATED_GROUP.search(rule.regex) or sum(map(int, _COUNT.findall(rule.regex))) > _MOST_REPETITIONS:
         hint = "repeat characters, as in [a-z0-9-]{32}; lower the numbers in {m,n}"
-        raise SettingError(f"{where}: regex repeats a group without a limit, or too often", hint)
+        raise UsageError(f"{where}: regex repeats a group without a limit, or too often", hint=hint)
     if pattern.search("") is not None:
-        raise SettingError(f"{where}: regex matches the empty string", "require at least one character")
+        raise UsageError(f"{where}: regex matches the empty string", hint="require at least one character")
     if any(pattern.search(word) is not None for word in _EVERYDAY):
-        raise SettingError(f"{where}: regex matches ordinary words", "require something that only the secret has")
+        raise UsageError(f"{where}: regex matches ordinary words", hint="require something that only the secret has")
 
 
 # -- the user's own ------------------------------------------------------------------------------------

@@ -17,7 +17,9 @@ import json
 import os
 import pwd
 import re
+import stat
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,9 +27,10 @@ from typing import Any
 from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.folder import Folder
+from logbook_agent.store.folder import LOCK_S, SHARED, Folder, take, writing
 
 _TICKET_BYTES = 4000
+_MAKING_PAUSES, _PAUSE_S = 100, 0.005
 # What the run of a ticket is called, as far as it is shown: other users write tickets, too.
 _RUN = re.compile(r"[A-Za-z0-9-]{1,100} run [0-9]{1,9}")
 _FOLDER = Path("/tmp/.logbook-agent-queue")  # noqa: S108 - shared on purpose
@@ -77,8 +80,8 @@ class Queue(Struct, frozen=True, kw_only=True):
     @contextlib.contextmanager
     def drawn(self, run: str, devices: tuple[str, ...]) -> Iterator[Drawn]:
         """A ticket until the block is left; the other words as in `Ticket`."""
-        self.files.make_shared()
-        with self.files.locked():
+        self._make()
+        with self._locked():
             self._tidy()
             ahead = self.tickets()
             # Whoever waits holds a higher number: that of a ticket which somebody waits for is not given again.
@@ -101,6 +104,33 @@ class Queue(Struct, frozen=True, kw_only=True):
                 self.files.remove(name)
             # A process that the command left behind has the descriptor, too.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+    def _make(self) -> None:
+        """Create the folder, which all users of the machine share."""
+        path = self.files.path
+        self.files.make(shared=True)
+        for _ in range(_MAKING_PAUSES):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & SHARED == SHARED:
+                return
+            time.sleep(_PAUSE_S)  # another process is just making it
+        raise StoreError(
+            f"{path} cannot be shared by the users of this machine",
+            cause="another program made it, or its permissions were changed",
+            hint=f"remove it, or type: chmod 1777 {path}",
+        )
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold a lock on the folder itself: a lock file would belong to whoever made it first."""
+        with writing(self.files.path):
+            descriptor = os.open(self.files.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if not take(descriptor, LOCK_S):
+                raise StoreError(f"{self.files.path} is locked", cause="another process has held the lock for too long")
+            yield
+        finally:
             os.close(descriptor)
 
     def _tidy(self) -> None:

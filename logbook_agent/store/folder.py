@@ -3,11 +3,14 @@
 A repository that was pulled is untrusted, and git stores links as readily as files. So no link below a folder is
 followed, wherever it leads, and only regular files are opened, without ever waiting. The folder itself may be reached
 through links; whoever names it chooses it. Nobody ever meets half of a file that was written here.
+
+Errors of the file system become StoreErrors: what happened to which file, the likely cause, and what to type.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -23,25 +26,20 @@ from typing import BinaryIO, TypeAlias
 from msgspec import Struct
 
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.store.names import PROSE_BYTES
-from logbook_agent.store.opening import (
-    content,
-    mode_of,
-    not_regular,
-    opened,
-    take,
-    text_of,
-    unreadable,
-    writing,
-)
 
+# How large files may be: far above what the tool writes and people type, and little enough to parse within seconds. A
+# run keeps at most 20,000 rows of 64 Mi characters together, which are some 160 MiB as JSON.
+SETTINGS_BYTES = 2**20
+PROSE_BYTES = 16 * 2**20
+RUN_BYTES = 256 * 2**20
+VIEW_BYTES = 256 * 2**20
 # A path relative to the folder, or an absolute one below it.
 Name: TypeAlias = str | Path
 _PIECE_BYTES = 1 << 20
-_SHARED = 0o1777
-_MAKING_PAUSES, _PAUSE_S = 100, 0.005
+# The permissions of a shared folder.
+SHARED = 0o1777
 # How long a lock is waited for.
-_LOCK_S = 30.0
+LOCK_S = 30.0
 
 
 class Folder(Struct, frozen=True):
@@ -53,10 +51,12 @@ class Folder(Struct, frozen=True):
 
     path: Path
     bounds: Path | None = None
+    # Whether what is written is on the disk before the call returns.
+    is_durable: bool = True
 
     def below(self, name: Name) -> Folder:
         """A folder below this one, with the same bounds. It need not exist."""
-        return Folder(self.path / name, self.bounds or self.path)
+        return Folder(self.path / name, self.bounds or self.path, self.is_durable)
 
     def at(self, name: Name = "") -> Path:
         """The absolute path of a file; not checked."""
@@ -151,6 +151,7 @@ class Folder(Struct, frozen=True):
         this user alone. A lone surrogate, which no record holds, is written as `?`.
         """
         path, mode = self._replaceable(name)
+        durable = durable and self.is_durable
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         pieces = data.encode("utf-8", "replace") if isinstance(data, str) else data
         with writing(path):
@@ -202,56 +203,19 @@ class Folder(Struct, frozen=True):
 
     # -- folders ---------------------------------------------------------------------------------
 
-    def make(self, name: Name = "", *, private: bool = False) -> None:
-        """Create a folder and those above it unless they are there. A `private` one is for this user alone."""
+    def make(self, name: Name = "", *, private: bool = False, shared: bool = False) -> None:
+        """Create a folder and those above it unless they are there. A `private` one is for this user alone; in a
+        `shared` one each user of the machine may make files, and none may touch those of others."""
         folder = self._folder(name)
         with writing(folder):
-            folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-
-    def make_shared(self) -> None:
-        """Create this folder, in which each user of the machine may make files, and none may touch those of others."""
-        path = self.path
-        with writing(path):
             try:
-                path.mkdir()
+                folder.mkdir(mode=0o700 if private else 0o777, parents=True)
             except FileExistsError:
-                pass
+                if not folder.is_dir():
+                    raise
             else:
-                path.chmod(_SHARED)
-        for _ in range(_MAKING_PAUSES):
-            mode = path.lstat().st_mode
-            if stat.S_ISDIR(mode) and mode & _SHARED == _SHARED:
-                return
-            time.sleep(_PAUSE_S)  # another process is just making it
-        raise StoreError(
-            f"{path} cannot be shared by the users of this machine",
-            cause="another program made it, or its permissions were changed",
-            hint=f"remove it, or type: chmod 1777 {path}",
-        )
-
-    @contextmanager
-    def new_folder(self, name: Name) -> Iterator[Path]:
-        """A folder to be filled, which then takes the place of whatever has this name: the caller has looked. After an
-        exception what stood there stands there still. What a killed process left of one is removed."""
-        path = self.check(name)
-        made, old = (path.with_name(f".{path.name}.logbook.{ending}") for ending in ("tmp", "old.tmp"))
-        for left in (made, old):
-            self.remove_tree(left)
-        with writing(path):
-            made.mkdir()
-        try:
-            yield made
-            with writing(path):
-                if os.path.lexists(path):
-                    path.rename(old)
-                made.rename(path)
-        except BaseException:
-            if os.path.lexists(old) and not os.path.lexists(path):
-                old.rename(path)
-            raise
-        finally:
-            for left in (made, old):
-                self.remove_tree(left)
+                if shared:
+                    folder.chmod(SHARED)
 
     # -- removing and moving ---------------------------------------------------------------------
 
@@ -301,7 +265,7 @@ class Folder(Struct, frozen=True):
         return descriptor
 
     @contextmanager
-    def lock(self, name: Name, *, timeout_s: float = _LOCK_S) -> Iterator[None]:
+    def lock(self, name: Name, *, timeout_s: float = LOCK_S) -> Iterator[None]:
         """Hold a lock file until the block is left. Raises Locked, which names the holder, after `timeout_s`.
 
         The kernel releases it when its process ends, so a dead one never blocks anybody.
@@ -338,18 +302,6 @@ class Folder(Struct, frozen=True):
             # Shared: two who only look do not take one another for a holder.
             return not take(file.fileno(), kind=fcntl.LOCK_SH)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold a lock on this folder itself, where a lock file would belong to whoever made it first."""
-        with writing(self.path):
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            if not take(descriptor, _LOCK_S):
-                raise StoreError(f"{self.path} is locked", cause="another process has held the lock for too long")
-            yield
-        finally:
-            os.close(descriptor)
-
 
 def append_named(path: Path, text: str) -> None:
     """Add to the end of a file that the user's environment names, such as $GITHUB_OUTPUT; it need not exist."""
@@ -362,3 +314,125 @@ def append_named(path: Path, text: str) -> None:
 def is_inside(path: Path, folder: Path) -> bool:
     """Whether `path` lies in `folder` or is it, all links resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a symbolic link",
+}
+_PAUSE_S = 0.005
+
+
+def read_named(path: Path, *, limit: int) -> bytes:
+    """The content of a regular file that the user named, whose links are followed. Raises StoreError."""
+    return content(path, 0, limit)
+
+
+def named_text(path: Path, *, limit: int = PROSE_BYTES) -> str:
+    """`read_named` as text in UTF-8, with `\\n` for every end of a line."""
+    return text_of(read_named(path, limit=limit), path)
+
+
+def content(path: Path, flags: int, limit: int) -> bytes:
+    descriptor, size = opened(path, flags)
+    try:
+        data = b""
+        while size <= limit and (piece := os.read(descriptor, max(size - len(data), 0) + 1)):
+            data += piece
+            size = max(size, len(data))
+    except OSError as error:
+        raise unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+    if size > limit:
+        raise StoreError(
+            f"{path} has more than {limit} bytes",
+            cause=f"a file of this kind holds at most {limit // 2**20} MiB; another program wrote it",
+            hint=f"look at it: ls -l {path}",
+        )
+    return data
+
+
+def opened(path: Path, flags: int) -> tuple[int, int]:
+    """Descriptor and size of a regular file. A pipe or device is opened without waiting for it, and closed at once."""
+    try:
+        descriptor = os.open(path, flags | os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        # The system has no descriptor for a link (ELOOP) and none for a socket (ENXIO).
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO) and (mode := mode_of(path)) is not None:
+            raise not_regular(path, mode) from error
+        raise unreadable(path, error) from error
+    state = os.fstat(descriptor)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(descriptor)
+        raise not_regular(path, state.st_mode)
+    return descriptor, state.st_size
+
+
+def mode_of(path: Path) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return None
+
+
+def take(descriptor: int, timeout_s: float = 0, *, kind: int = fcntl.LOCK_EX) -> bool:
+    """Take a lock; whether that was possible in this time."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+def not_regular(path: Path, mode: int) -> StoreError:
+    kind = _KINDS.get(stat.S_IFMT(mode), "a special file")
+    cause = "a logbook holds only regular files and folders; anything else is neither read nor written"
+    if stat.S_ISLNK(mode):
+        cause = "links inside the logbook folder are not followed: they may point outside"
+    return StoreError(f"{path} is {kind}", cause=cause, hint=f"look at it: ls -ld {path}")
+
+
+def unreadable(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot read {path}: {error.strerror}", cause="reported by the file system")
+
+
+def text_of(data: bytes, path: Path) -> str:
+    """The text of a file's content, with `\\n` for every end of a line. Raises StoreError when it is no UTF-8."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise StoreError(
+            f"{path} is not UTF-8 text (byte {error.start})",
+            cause="it was written by another program",
+            hint="restore the file from git, then run: logbook status",
+        ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise StoreError about the file that is written for every OSError in the block."""
+    try:
+        yield
+    except OSError as error:
+        cause = "the disk is full or read-only, a limit is reached, or the folder belongs to somebody else"
+        hint = f"look at: df -h {path.parent} ; ls -ld {path.parent} ; ulimit -f"
+        if isinstance(error, NotADirectoryError):
+            file = next((above for above in path.parents if os.path.lexists(above) and not above.is_dir()), path.parent)
+            cause, hint = f"no folder can be made below {file}, which is something else", f"ls -ld {file}"
+        elif isinstance(error, FileNotFoundError):
+            cause, hint = "its folder was moved or removed", "type in its new place: logbook doctor"
+        raise StoreError(f"cannot write {path}: {error.strerror or error}", cause=cause, hint=hint) from error

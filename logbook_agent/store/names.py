@@ -1,29 +1,44 @@
-"""What the files of a logbook are called, and how large they may be.
+"""What the files of a logbook are called, and which IDs were handed out.
 
 Entries and runs have whole names on disk, `MOE-003.k3x9q` and `01.p2m4a`, which never change and which no two clones
 give twice. In a process, and by people, they are called by the number alone, as long as one entry or run has it.
+
+All worktrees of a clone share the IDs that were handed out, and claims of entries. An ID is reserved by the exclusive
+creation of a file. A claim is a file beside those: which process makes the runs of an entry. That process holds a lock;
+the claim ends with it, or when somebody releases it. How many runs of the entry came to their end stays noted in that
+file: they are in one worktree, and the others do not have them until they merge it. Another clone sees neither.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import json
+import os
 import secrets
+import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from logbook_agent.model.entry import RELATIONS, bare_id, parse_id
-from logbook_agent.model.run_numbers import UID_CHARS, TwinRun, run_number
+from msgspec import Struct, field, structs
 
-# Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
-# rows of 64 Mi characters together, which are some 160 MiB as JSON.
-SETTINGS_BYTES = 2**20
-PROSE_BYTES = 16 * 2**20
-RUN_BYTES = 256 * 2**20
-VIEW_BYTES = 256 * 2**20
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.entry import RELATIONS, bare_id, format_id, id_number, parse_id, sorted_ids
+from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.model.record import Record, is_made
+from logbook_agent.model.values import UID_CHARS, TwinRun, run_number
+from logbook_agent.store.folder import SETTINGS_BYTES, Folder
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.places import repository_of
+from logbook_agent.store.processes import this_host
+
 # What the block of the header is called in the view; the others are called after their entries.
 HEADER = "header"
-# What the log of a run is called, beside its record and in its spool.
-LOG = "output.log"
+# What the log of a run is called, beside its record and in its spool; and there, what patterns find being left out,
+# until it is moved beside the record.
+LOG, SAFE_LOG = "output.log", "safe.log"
 # The rows of a sweep, beside its runs.
 SWEEP_CSV = "sweep.csv"
 # The folder of the pictures that the view shows.
@@ -117,3 +132,240 @@ def run_names(names: Iterable[str]) -> Mapping[int, str]:
         twins = sorted(found[number])
         every |= {number: twins[0]} if len(twins) == 1 else {TwinRun(number, t.partition(".")[2]): t for t in twins}
     return every
+
+
+# -- what all worktrees of a clone share -----------------------------------------------------------
+
+
+_FOLDER, _LOCK = "claims", ".lock"
+
+
+class Reservations(Struct, frozen=True, kw_only=True):
+    """The folder where IDs of one `prefix` are reserved, for logbooks in `root`. `warning`: worktrees cannot share
+    it."""
+
+    files: Folder
+    root: Path
+    prefix: str
+    warning: str | None = None
+
+    def claim(self, entry_id: str) -> bool:
+        """Reserve this very ID; False where it was given out."""
+        self.files.make()
+        return self.files.create(entry_id, self._data)
+
+    def reserve(self, taken: Iterable[str]) -> str:
+        """The next free ID after every one in `taken` and every reservation; it is never given out again. The
+        reservation names the root that its entry will be in."""
+        self.files.make()
+        number = max(highest(taken, self.prefix), highest(self.files.names(), self.prefix)) + 1
+        while not self.files.create(format_id(self.prefix, number), self._data):
+            number += 1
+        return format_id(self.prefix, number)
+
+    @property
+    def _data(self) -> bytes:
+        return json.dumps({"root": str(self.root)}).encode()
+
+    def voids(self, taken: Iterable[str]) -> list[str]:
+        """IDs that were reserved from `root` and have no entry. (Other worktrees keep their entries, so what they
+        reserved is no business of this one.)"""
+        have = set(map(bare_id, taken))
+        left = [name for name in sorted_ids(self.files.names(), self.prefix) if name not in have]
+        return [name for name in left if self._root_of(name) in (None, str(self.root))]
+
+    def _root_of(self, name: str) -> object:
+        """The root that an ID was reserved from; None when its process was killed before it wrote that."""
+        try:
+            found = parse_json(self.files.text(name, limit=SETTINGS_BYTES), self.files.at(name))
+        except StoreError:
+            return None
+        return found.get("root") if isinstance(found, dict) else None
+
+
+def reservations_of(root: Path, prefix: str) -> Reservations:
+    """Where IDs of `prefix` are reserved.
+
+    Inside a git work tree that is the common git folder, so that worktrees of one clone never hand out
+    the same ID; elsewhere, or when that folder is read-only, `<root>/.ids/`.
+    """
+    own = Reservations(files=Folder(root).below(f".ids/{prefix}"), root=root, prefix=prefix)
+    place = repository_of(root)
+    if place is None:
+        return own
+    relative = os.path.relpath(os.path.realpath(root), place.top)
+    shared = Folder(place.common_dir).below(f"logbook-agent/ids/{_one_name(relative)}/{prefix}")
+    # Asking is not enough: a folder may be writable and its file system read-only.
+    try:
+        shared.make()
+        if os.access(shared.path, os.W_OK):
+            return structs.replace(own, files=shared)
+    except StoreError as error:
+        refused = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
+        if refused not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+    warning = f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
+    return structs.replace(own, warning=warning)
+
+
+def highest(names: Iterable[str], prefix: str) -> int:
+    """The highest number among the IDs of `prefix`; -1 when there is none (the first ID is 000)."""
+    found = sorted_ids(names, prefix)
+    return -1 if not found else id_number(found[-1], prefix) or 0
+
+
+def _one_name(path: str) -> str:
+    """A path as one file name, different for different paths."""
+    return path.replace("%", "%25").replace("/", "%2F")
+
+
+# -- claims --------------------------------------------------------------------------------------------
+
+
+class PlanClaim(Struct, frozen=True, kw_only=True):
+    """Who makes the runs of an entry: a process of a host, `at` since when (UTC), and in which `root` of logbooks."""
+
+    entry: str
+    host: str
+    pid: int
+    root: str
+    at: str
+
+    @property
+    def text(self) -> str:
+        """`pid 4711 on box, since 2026-02-10T10:43:00+00:00, in ~/tree/logbooks`."""
+        return f"pid {self.pid} on {self.host}, since {self.at}, in {self.root}"
+
+    @property
+    def lock(self) -> str:
+        """The name of the file that its process holds a lock on."""
+        return f".{self.entry}.{self.pid}.lock"
+
+    def data(self) -> dict[str, object]:
+        """The claim as plain data."""
+        return {"id": self.entry, "host": self.host, "pid": self.pid, "since": self.at, "root": self.root}
+
+
+class ExecutedAt(Struct, frozen=True, kw_only=True):
+    """Where and when the runs of an entry were made."""
+
+    root: str
+    at: str
+
+    @property
+    def text(self) -> str:
+        """`in ~/tree/logbooks at 2026-02-10T10:43:00+00:00, and is not merged here`."""
+        return f"in {self.root} at {self.at}, and is not merged here"
+
+
+class PlanState(Struct, frozen=True, kw_only=True):
+    """The last claim of an entry (None: it has ended), and where it had how many runs, by their number as text."""
+
+    claim: PlanClaim | None = None
+    executed: dict[str, ExecutedAt] = field(default_factory=dict)
+
+
+class Claims(Struct, frozen=True, kw_only=True):
+    """The claims of one prefix, in the folder of its reserved IDs. Every method raises StoreError."""
+
+    place: Reservations
+
+    def held(self) -> list[PlanClaim]:
+        """The claims whose process lives, by entry."""
+        names = sorted_ids(self._files.names(), self.place.files.path.name)
+        found = (self.of(name).claim for name in names)
+        return [claim for claim in found if claim is not None and self.is_held(claim)]
+
+    def is_held(self, claim: PlanClaim) -> bool:
+        """Whether its process lives; of one on another host that cannot be told from here, and it counts as living."""
+        return claim.host != this_host() or self._files.is_locked(claim.lock)
+
+    @contextlib.contextmanager
+    def taken(self, claim: PlanClaim, another: str) -> Iterator[None]:
+        """Hold a claim until the block is left. Raises Locked where another process that lives holds one; `another`
+        makes runs of another entry."""
+        with contextlib.ExitStack() as stack:
+            with self._locked():
+                before = self.of(claim.entry)
+                if before.claim is not None:
+                    if self.is_held(before.claim):
+                        raise refused(before.claim, claim.root, another)
+                    self._files.remove(before.claim.lock)
+                stack.enter_context(self._files.lock(claim.lock))
+                self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
+            try:
+                yield
+            finally:
+                with self._locked():
+                    now = self.of(claim.entry)
+                    # One that was released meanwhile may be somebody else's.
+                    if now.claim == claim:
+                        self._write(claim.entry, PlanState(executed=now.executed))
+                    self._files.remove(claim.lock)
+
+    def note(self, claim: PlanClaim, runs: int, at: str) -> None:
+        """Note how many runs an entry has, by who holds its claim."""
+        with self._locked():
+            now = self.of(claim.entry)
+            executed = {**now.executed, str(runs): ExecutedAt(root=claim.root, at=at)} if runs else now.executed
+            self._write(claim.entry, PlanState(claim=now.claim, executed=executed))
+
+    def release(self, entry_id: str) -> PlanState:
+        """End the claim of an entry, also one whose process lives, and forget what was executed of it elsewhere;
+        returns what was noted."""
+        with self._locked():
+            before = self.of(entry_id)
+            self._write(entry_id, PlanState())
+            return before
+
+    def elsewhere(self, record: Record) -> ExecutedAt | None:
+        """Where and when an entry got more runs than it has here; None where it did not."""
+        noted, here = self.of(record.id).executed, sum(is_made(status.run) for status in record.runs)
+        missing = [one for runs, one in noted.items() if runs.isdecimal() and int(runs) > here]
+        return max(missing, key=lambda one: one.at, default=None)
+
+    @property
+    def _files(self) -> Folder:
+        return self.place.files.below(_FOLDER)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._files.make()
+        with self._files.lock(_LOCK):
+            yield
+
+    def of(self, entry_id: str) -> PlanState:
+        """The state of one plan, as noted; without what was executed in a worktree that was removed since."""
+        path = self._files.at(entry_id)
+        if not self._files.has(entry_id):
+            return PlanState()
+        try:
+            noted = decode(PlanState, parse_json(self._files.text(entry_id, limit=SETTINGS_BYTES), path))
+        except CodecError as error:
+            raise StoreError(
+                f"{path} is not a claim", cause="another program wrote it, or a newer version", hint=f"remove {path}"
+            ) from error
+        return structs.replace(
+            noted, executed={key: at for key, at in noted.executed.items() if Path(at.root).is_dir()}
+        )
+
+    def _write(self, entry_id: str, state: PlanState) -> None:
+        if state == PlanState():
+            self._files.remove(entry_id)
+            return
+        # After a power cut no process of before lives; what was executed stays.
+        self._files.write(entry_id, json.dumps(encode(state)), durable=bool(state.executed))
+
+
+def refused(claim: PlanClaim, root: str, another: str, *, why: str = "") -> Locked:
+    """The error for who wants to make runs of an entry, in a `root`, that another process has claimed."""
+    there = f" --root {shlex.quote(claim.root)}" if claim.root != root else ""
+    wait = f"wait until it ends: logbook wait {claim.entry}{there}"
+    if claim.host != this_host():
+        wait = f"if that process is gone: logbook note --plan --release {claim.entry}"
+    return Locked(
+        f"{claim.entry} is claimed by {claim.text}",
+        holder=claim.text,
+        cause=why or "one process at a time makes the runs of an entry; the claim ends with that process",
+        hint=f"{wait}; for another entry: {another}",
+    )

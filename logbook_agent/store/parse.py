@@ -29,7 +29,7 @@ MAX_NUMBER_CHARS = 400
 # Collections in block style begin further right, the deeper they are; those of a sequence perhaps on one line.
 _INDENTED = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH},}}", re.MULTILINE)
 _ALIAS = re.compile(r"\*[A-Za-z0-9_-]")
-_NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
+_NAMES = {"int": "number", "float": "number", "bool": "truth value"}
 # What is no text without quotes, and how it may begin. YAML 1.1 reads more so: `no`, `0x10`, `1_000`, `12:30`, dates.
 # Each is narrower than there, because that is what decides which texts are written in quotes.
 _IMPLICIT = {
@@ -164,30 +164,25 @@ def _loader() -> Any:
                     names.add(name.value)
             return super().construct_mapping(node, deep=deep)
 
-    def guarded(kind: str) -> Any:
+    def guarded(kind: str, form: re.Pattern[str]) -> Any:
         construct = getattr(Loader, f"construct_yaml_{kind}")
 
         def convert(loader: Any, node: Any) -> Any:
             value = node.value
-            if isinstance(value, str) and len(value) > MAX_NUMBER_CHARS:
-                raise ConstructorError(
-                    None, None, f"a number or date of more than {MAX_NUMBER_CHARS} characters", node.start_mark
-                )
-            try:
-                number = construct(loader, node)
-                return Spelt(value) if kind == "float" and math.isfinite(number) else number
-            except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
-                shown = repr(value) if isinstance(value, str) else "a collection"
-                why = f" ({error})" if isinstance(error, ValueError) else ""
-                problem = f"{shown} looks like a {_NAMES[kind]} but is not one{why}: correct it, or quote it"
-                raise ConstructorError(None, None, problem, node.start_mark) from error
+            if not isinstance(value, str) or len(value) > MAX_NUMBER_CHARS or form.fullmatch(value) is None:
+                problem = f"not a {_NAMES[kind]} of at most {MAX_NUMBER_CHARS} characters: correct it, or quote it"
+                raise ConstructorError(None, None, problem, node.start_mark)
+            found = construct(loader, node)
+            return Spelt(value) if kind == "float" and math.isfinite(found) else found
 
         return convert
 
-    for kind in _NAMES:
-        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", guarded(kind))
     for kind, (pattern, first) in _IMPLICIT.items():
-        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(rf"(?:{pattern})\Z"), first)
+        tag, form = f"tag:yaml.org,2002:{kind}", re.compile(rf"(?:{pattern})\Z")
+        Loader.add_implicit_resolver(tag, form, first)
+        if kind in _NAMES:
+            Loader.add_constructor(tag, guarded(kind, form))
+    Loader.add_constructor("tag:yaml.org,2002:timestamp", Loader.construct_undefined)
     return Loader
 
 

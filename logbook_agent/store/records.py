@@ -17,18 +17,19 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, typed_id
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.model.run_numbers import UID, run_number
-from logbook_agent.model.values import as_written
-from logbook_agent.store.cache import RACY_NS
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import PROSE_BYTES, RUN_BYTES, renamed
+from logbook_agent.model.values import UID, as_written, run_number
+from logbook_agent.store.folder import PROSE_BYTES, RUN_BYTES, Folder
+from logbook_agent.store.names import renamed
 from logbook_agent.store.parse import dump_yaml, line_of, parse_json, parse_yaml, place_of
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
 
 T = TypeVar("T")
+_R = TypeVar("_R", bound="Header | Entry | Run")
 FORMAT = 2
+# What changed later than this before it was read is not kept: a second change could not be told from the first.
+RACY_NS = 1_000_000_000
 # Device, inode, time of the last change of any kind (ns), size.
 Stamp: TypeAlias = tuple[int, int, int, int]
 # What this process has read, by file.
@@ -47,13 +48,7 @@ _KEPT_BYTES = 2**21
 def read_header(files: Folder, path: Path, id_of: Callable[[str], str] = str) -> Header:
     """The header of the logbook in whose folder `path` lies; `id_of` calls the entries that it names."""
     text = files.text(path)
-    return _decode(
-        Header,
-        renamed(parse_yaml(text, path), id_of),
-        path,
-        text,
-        lambda header: check_header(header, path.parent.name),
-    )
+    return _decode(Header, renamed(parse_yaml(text, path), id_of), path, text)
 
 
 def read_entry(files: Folder, path: Path) -> Entry:
@@ -68,7 +63,6 @@ def _once(path: Path, load: Callable[[], T]) -> T:
     if known is not None and known[0] == stamp:
         return cast(T, known[1])
     value = load()
-    # A second change within a tick of the clock could not be told from the first.
     is_certain = stamp is not None and time.time_ns() - stamp[2] > RACY_NS
     if stamp is not None and is_certain and stamp[3] <= _KEPT_BYTES:
         _read[path] = stamp, value
@@ -93,7 +87,7 @@ def entry_of(text: str, path: Path) -> Entry:
     data = parse_yaml(text, path)
     if isinstance(data, dict):
         data = {**_entry_data(data), "id": path.stem, "name": path.stem}
-    return _decode(Entry, data, path, text, check_entry)
+    return _decode(Entry, data, path, text)
 
 
 def run_of(text: str, path: Path) -> Run:
@@ -106,67 +100,44 @@ def run_of(text: str, path: Path) -> Run:
         data |= {"entry": entry, "run": run_number(run), "name": f"{entry}/{run}"}
         for former in ("spool", "tool", "child"):
             data.pop(former, None)
-    return _decode(Run, data, path, text, check_run)
+    return _decode(Run, data, path, text)
 
 
-def write_header(
-    files: Folder, path: Path, header: Header, whole_name: Callable[[str], str] = str, *, durable: bool = True
-) -> None:
-    _check_readable(path, header, lambda header: check_header(header, path.parent.name))
-    text = dump_yaml(renamed(_stored(header), whole_name))
-    files.write(path, _checked(path, text.encode(), PROSE_BYTES), durable=durable)
-
-
-def write_entry(files: Folder, path: Path, entry: Entry, *, durable: bool = True) -> None:
-    _check_readable(path, entry, check_entry)
-    files.write(path, _checked(path, dump_yaml(_stored(entry)).encode(), PROSE_BYTES), durable=durable)
-
-
-def _stored(record: Any) -> dict[str, Any]:
-    """A record as its file holds it: the file's own place says which entry and run it is."""
-    data = encode(record)
-    for key in ("id", "name", "entry", "run"):
-        data.pop(key, None)
-    return {"format": FORMAT, **data}
-
-
-def write_run(files: Folder, path: Path, run: Run, *, durable: bool = True) -> None:
-    _check_readable(path, run, check_run)
-    text = json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False)
-    files.write(path, _checked(path, text.encode() + b"\n", RUN_BYTES), durable=durable)
-
-
-def _check_readable(path: Path, record: T, check: Callable[[T], None]) -> None:
-    """Nothing is written that could not be read again."""
+def write(files: Folder, path: Path, record: Header | Entry | Run, whole_name: Callable[[str], str] = str) -> None:
+    """Write a record: a run as JSON, the others as YAML. The file's own place says which entry and run it is;
+    `whole_name` calls the entries that a header names. Nothing is written that could not be read again."""
     try:
-        check(record)
+        _check_names(record, path)
     except CodecError as error:
         raise RecordError(
             f"{place_of(path)} could not be read again: {error}",
             cause="a secret stands there, or what a rule of [[secret_rules]] in logbook.toml takes for one",
             hint="take the secret out, or make the rule narrower",
         ) from error
-
-
-def _checked(path: Path, data: bytes, limit: int) -> bytes:
-    """The content of a file, if it could be read again."""
-    if len(data) > limit:
+    data = {"format": FORMAT, **encode(record)}
+    for key in ("id", "name", "entry", "run"):
+        data.pop(key, None)
+    if path.suffix == ".json":
+        text, limit = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", RUN_BYTES
+    else:
+        text, limit = dump_yaml(renamed(data, whole_name) if isinstance(record, Header) else data), PROSE_BYTES
+    if len(content := text.encode()) > limit:
         raise StoreError(
-            f"{place_of(path)} would have {len(data)} bytes",
+            f"{place_of(path)} would have {len(content)} bytes",
             cause=f"a file of this kind holds at most {limit // 2**20} MiB",
             hint="keep large texts in separate files, and name those",
         )
-    return data
+    files.write(path, content)
 
 
-def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T], None]) -> T:
+def _decode(cls: type[_R], data: Any, path: Path, text: str) -> _R:
     """A value of the data of a file, whose names are sound. `text` is what the file holds."""
     check_format(data, path)
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if value is not None and key != "format"}
     try:
         value = decode(cls, data)
-        check(value)
+        _check_names(value, path)
     except CodecError as error:
         found = RecordError(
             f"{place_of(path)}: {error}",
@@ -181,17 +152,14 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
 def check_format(data: Any, path: Path) -> None:
     """Raise RecordError for a record of a format that this version does not read."""
     number = data.get("format", FORMAT) if isinstance(data, dict) else FORMAT
-    if isinstance(number, int) and number > FORMAT:
+    if isinstance(number, int) and not 1 <= number <= FORMAT:
+        is_newer = number > FORMAT
         raise RecordError(
             f"{place_of(path)} has format {number}; this version reads up to {FORMAT}",
-            cause="a newer logbook-agent wrote it",
-            hint="upgrade with: pip install --upgrade logbook-agent",
-        )
-    if isinstance(number, int) and number < 1:
-        raise RecordError(
-            f"{place_of(path)} has format {number}, which no version writes",
-            cause="the number was changed by hand",
-            hint=f"correct the number: format: {FORMAT}",
+            cause="a newer logbook-agent wrote it" if is_newer else "the number was changed by hand",
+            hint="upgrade with: pip install --upgrade logbook-agent"
+            if is_newer
+            else f"correct the number: format: {FORMAT}",
         )
 
 
@@ -238,41 +206,35 @@ def _prose(value: object) -> str:
 # -- names that become part of a path --------------------------------------------------------------
 
 
-def check_header(header: Header, folder: str) -> None:
-    """Raise CodecError unless the topic is the name of the logbook's folder, and the prefix makes IDs."""
-    _check("topic", header.topic, TOPIC, "lowercase letters, digits, - and _")
-    if header.topic != folder:
-        raise CodecError(f"expected {folder}, the name of its folder, got {header.topic}", ".topic")
-    _check("prefix", header.prefix, PREFIX, "capital letters and digits, in words joined by -")
+def _check_names(record: Header | Entry | Run, path: Path) -> None:
+    """Raise CodecError for a name that is none, and for a measurement of nothing. The topic of a logbook is the name of
+    its folder, and its prefix makes IDs."""
+    if isinstance(record, Header):
+        _check("topic", record.topic, TOPIC, "lowercase letters, digits, - and _")
+        if record.topic != (folder := path.parent.name):
+            raise CodecError(f"expected {folder}, the name of its folder, got {record.topic}", ".topic")
+        _check("prefix", record.prefix, PREFIX, "capital letters and digits, in words joined by -")
+    elif isinstance(record, Entry):
+        _check("id", record.id, _NAME, "PREFIX-NNN")
+        if not record.opened:
+            raise CodecError("missing: write when it began, such as 2026-02-10T10:43:00+00:00", ".opened")
+        for key in RELATIONS:
+            _check(key, getattr(record, key), _ID, "the ID of an entry, PREFIX-NNN")
+        _check("commit", record.commit, _COMMIT, "the SHA of a commit")
+        if record.recipe is not None:
+            _check("recipe.name", record.recipe.name, _NAME, "the name of a recipe")
+    else:
+        _check("entry", record.entry, _NAME, "the ID of an entry, PREFIX-NNN")
+        for place, row in enumerate(record.rows):
+            for name, measurement in row.metrics.items():
+                if not measurement.samples:
+                    where = f".rows[{place}].metrics.{name}", ".samples"
+                    raise CodecError("expected at least one sample, got none", *where)
+        for kept in record.code.kept if record.code is not None else ():
+            _check("code", kept, _KEPT, "kept files beside the record", most=_MOST_PATH)
 
 
-def check_entry(entry: Entry) -> None:
-    """Raise CodecError for a name that is none."""
-    _check("id", entry.id, _NAME, "PREFIX-NNN")
-    if not entry.opened:
-        raise CodecError("missing: write when it began, such as 2026-02-10T10:43:00+00:00", ".opened")
-    for key in RELATIONS:
-        target = getattr(entry, key)
-        if target is not None:
-            _check(key, target, _ID, "the ID of an entry, PREFIX-NNN")
-    if entry.commit is not None:
-        _check("commit", entry.commit, _COMMIT, "the SHA of a commit")
-    if entry.recipe is not None:
-        _check("recipe.name", entry.recipe.name, _NAME, "the name of a recipe")
-
-
-def check_run(run: Run) -> None:
-    """Raise CodecError for a name that is none, and for a measurement of nothing."""
-    _check("entry", run.entry, _NAME, "the ID of an entry, PREFIX-NNN")
-    for place, row in enumerate(run.rows):
-        for name, measurement in row.metrics.items():
-            if not measurement.samples:
-                raise CodecError("expected at least one sample, got none", f".rows[{place}].metrics.{name}", ".samples")
-    for kept in run.code.kept if run.code is not None else ():
-        _check("code", kept, _KEPT, "kept files beside the record", most=_MOST_PATH)
-
-
-def _check(place: str, name: str, wanted: re.Pattern[str], what: str, *, most: int = _MOST_CHARS) -> None:
-    if len(name) > most or wanted.fullmatch(name) is None:
+def _check(place: str, name: str | None, wanted: re.Pattern[str], what: str, *, most: int = _MOST_CHARS) -> None:
+    if name is not None and (len(name) > most or wanted.fullmatch(name) is None):
         shown = repr(name) if len(name) <= _MOST_CHARS else f"{len(name):,} characters"
         raise CodecError(f"expected {what}, got {shown}", f".{place}")

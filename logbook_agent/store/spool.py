@@ -29,23 +29,18 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, field
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
-from logbook_agent.model.worker_report import OVER, Began, End, Stage
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, PROSE_BYTES, RUN_BYTES
-from logbook_agent.store.opening import take
+from logbook_agent.model.run import OVER, Began, End, Stage
+from logbook_agent.store.folder import PROSE_BYTES, RUN_BYTES, Folder, take
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import group_lives, this_host
 from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
-
-if TYPE_CHECKING:
-    from logbook_agent.store.book_runs import BookRuns
 
 T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
@@ -53,14 +48,11 @@ HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
 SENT, SEEN, CLOSED, ROOM = "sent.json", "seen.json", "closed", "room"
 # The folder in that of a run, what the command writes its results to, and the copy of a benchmark tool's file.
 WORKING, RESULT, READ = "work", "result.json", "read"
-# The log without what patterns find, until it is moved beside the record.
-SAFE_LOG = "safe.log"
 # The stages of a run that another machine tells of.
 _TOLD: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started")
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _HOLDER_BYTES = 1000
-_KEPT = CODE, ARTIFACTS, CURVES, CURVES_LARGE
 
 
 class Holder(Struct, frozen=True, kw_only=True):
@@ -265,18 +257,6 @@ class Spool(Struct, frozen=True, kw_only=True):
 def run_at(folder: Path) -> str:
     """The whole name of the run whose folder this one, `work/`, lies in."""
     return "/".join(folder.parts[-3:-1])
-
-
-def keep_files(book: BookRuns, spool: Spool, *, is_whole: bool = True) -> None:
-    """Move the log, the kept files of the code and those that the command left to beside the record. Without `is_whole`
-    nobody knows which of the last are complete, and they stay."""
-    folder = book.runs_folder / spool.run_name
-    log = SAFE_LOG if spool.has(SAFE_LOG) else LOG
-    if spool.has(log) and not os.path.lexists(folder / LOG):
-        spool.files.move(log, folder / LOG)
-    for name in _KEPT if is_whole else (name for name in _KEPT if name != ARTIFACTS):
-        if spool.has(name) and not os.path.lexists(folder / name):
-            spool.files.move(name, folder / name)
 
 
 def _json(value: object) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,15 +15,16 @@ from typing import Any
 from msgspec import Struct, field
 
 from logbook_agent.model.entry import parse_id, typed_id
-from logbook_agent.model.errors import NotFound, StoreError, UsageError
+from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import Config, load_config
-from logbook_agent.store.folder import is_inside
-from logbook_agent.store.places import NO_PLACES, UserPlaces, places_of, repository_of
+from logbook_agent.store.folder import Folder, is_inside
+from logbook_agent.store.places import UserPlaces, places_of, repository_of
 from logbook_agent.text.phrases import stamp
+from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.redaction.redactor import Redactor, by_shape
-from logbook_agent.text.redaction.secrets import secrets_in
+from logbook_agent.text.redaction.redactor import Redactor
 
 
 def utc_now() -> datetime:
@@ -30,13 +32,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def books(root: Path, *, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES) -> list[Book]:
-    """All logbooks under `root`, by topic; also one whose header cannot be read. `places`: as of `Book`."""
-    if not root.is_dir():
-        return []
-    names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
-    found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
-    return [Book(root, topic, redactor=redactor, places=places) for topic in sorted(found)]
+def topics(root: Path) -> list[str]:
+    """The topics of all logbooks under `root`, in order; also of one whose header cannot be read."""
+    names = (e.name for e in os.scandir(root) if not e.name.startswith(".")) if root.is_dir() else ()
+    return sorted(name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
 
 
 def prefix_of(book: Book) -> str | None:
@@ -84,7 +83,7 @@ class Workspace(Struct, kw_only=True, eq=False, dict=True):
         place = repository_of(self.cwd)
         top = place.top if place is not None else None
         for folder in (self.cwd, *self.cwd.parents):
-            if books(folder / "logbooks"):
+            if topics(folder / "logbooks"):
                 return _inside(folder / "logbooks", top or folder)
             if folder == top:
                 break
@@ -142,7 +141,11 @@ class Workspace(Struct, kw_only=True, eq=False, dict=True):
 
     def books(self) -> list[Book]:
         """All logbooks of the root."""
-        return books(self.root, redactor=lambda: self.redactor, places=self.places)
+        return [self.book_of(topic) for topic in topics(self.root)]
+
+    def book_of(self, topic: str) -> Book:
+        """The logbook of this topic, which need not exist yet."""
+        return Book(self.root, topic, redactor=lambda: self.redactor, places=self.places)
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -224,3 +227,93 @@ def folder_of(place: str, workspace: Workspace) -> Path:
     """The folder that `place_of` names so, in the repository that the command is typed in."""
     repository = repository_of(workspace.cwd)
     return (repository.top if repository is not None else workspace.root.parent) / place
+
+
+# -- how a new logbook begins: its folder and header, and the files for git that the root has -------
+
+
+_GITIGNORE = """\
+# Kept on the machine that ran the experiment; the records beside them are the evidence.
+/*/runs/*/*/output.log
+/*/runs/*/*/work
+/*/runs/*/*/artifacts/
+/*/runs/*/*/curves.large.points
+/*/open/
+/*/backups/
+/*/.lock
+/*/.index.sqlite*
+/.ids/
+.*.tmp
+"""
+
+_GITATTRIBUTES = """\
+# Records are text with "\\n" everywhere; facts written by the tool are folded away in reviews.
+*.md text eol=lf
+*.yaml text eol=lf
+*.json text eol=lf
+*/runs/** linguist-generated
+*/code/** linguist-generated
+*.diff -text
+*.points binary
+"""
+
+
+def create(book: Book, header: Header, *, ignore_view: bool = False) -> None:
+    """Begin a logbook. Raises Taken when its topic or prefix exists below its root."""
+    for topic in topics(book.root):
+        other = Book(book.root, topic)
+        if topic == book.topic:
+            raise Taken(
+                f"the logbook {topic} already exists",
+                cause=f"{(path := other.header_path.relative_to(book.root.parent))} is there",
+                hint=f"continue it with: logbook -L {topic} status; its goal and metrics are in {path}",
+            )
+        if prefix_of(other) == header.prefix:
+            raise Taken(
+                f"the prefix {header.prefix} is taken by {topic}",
+                cause="IDs are unique in a root, so each logbook needs its own prefix",
+                hint=f"choose another --prefix, or continue with: logbook -L {topic} status",
+            )
+    if os.path.lexists(book.view_path) or os.path.lexists(book.folder):
+        raise Taken(
+            f"{book.topic}.md or {book.topic}/ exists in {book.root.name}/ and is not a logbook",
+            cause="a file with that name was put there by hand",
+            hint="choose another topic, or move that file away",
+        )
+    book.files.make()
+    write_git_files(book.files, book.topic, ignore_view=ignore_view)
+    book.write_header(header)
+
+
+# -- for git --------------------------------------------------------------------------------------
+
+
+def write_git_files(files: Folder, topic: str, *, ignore_view: bool = False) -> None:
+    """Write those that are missing, with the line of this topic's view. In others the line is added, and nothing else:
+    what somebody took out stays out."""
+    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
+        if not files.has(name):
+            files.write(name, text)
+    # The view is rendered after a merge, which need not stop at it.
+    _add(files, ".gitattributes", _GITATTRIBUTES, f"/{topic}.md merge=union")
+    if ignore_view:
+        ignore_view_in(files, topic)
+
+
+def ignore_view_in(files: Folder, topic: str) -> None:
+    """List the view of a topic in the `.gitignore`."""
+    if files.has(".gitignore"):
+        _add(files, ".gitignore", _GITIGNORE, f"/{topic}.md")
+
+
+def _add(files: Folder, name: str, text: str, line: str) -> None:
+    """Add a line behind those of ours, so that it does not overrule what somebody wrote behind them. A file without our
+    first line is the project's own, and stays."""
+    lines, ours = files.text(name).splitlines(), text.splitlines()
+    if ours[0] not in lines or line in lines:
+        return
+    end = max(n for n, present in enumerate(lines, 1) if present in ours)
+    of_views = re.compile(rf"/\S+\.md{re.escape(line.partition('.md')[2])}")
+    while end < len(lines) and of_views.fullmatch(lines[end]):
+        end += 1
+    files.write(name, "\n".join([*lines[:end], line, *lines[end:], ""]))

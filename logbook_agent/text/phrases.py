@@ -1,12 +1,17 @@
-"""Pieces of sentences: numbers of things, lists of them, values, times, and the nearest of the words that are valid."""
+"""Pieces of sentences: numbers of things, lists of them, values, times, and the nearest of the words that are valid;
+and what of a text a terminal would obey."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from typing import TypeVar
 
 from logbook_agent.model.errors import UsageError
+
+_W = TypeVar("_W", bound=str)
 
 
 def listed(texts: Sequence[str], most: int = 20, joint: str = ", ") -> str:
@@ -131,9 +136,65 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
-def choice(option: str, given: str, words: Iterable[str]) -> str:
-    """`--kind decision` for `decsion`; for a word that is near to none each of them, so that nobody takes a guess of
-    ours for what was meant."""
-    all_ = list(words)
-    near = nearest(given, all_)
-    return f"{option} {near}" if near else f"one of: {', '.join(f'{option} {word}' for word in all_)}"
+def one_of(option: str, noun: str, given: str, words: Iterable[_W], cause: str = "") -> _W:
+    """The word that was given, in capitals or not. Raises UsageError, which names the word that is near to it; for one
+    that is near to none each of them, so that nobody takes a guess of ours for what was meant."""
+    known = list(words)
+    if (found := next((word for word in known if word.casefold() == given.casefold()), None)) is not None:
+        return found
+    near = nearest(given, known)
+    raise UsageError(
+        f"{option} {given}: unknown {noun}",
+        cause=cause or f"the {noun}s are {', '.join(known)}",
+        hint=f"{option} {near}" if near else f"one of: {', '.join(f'{option} {word}' for word in known)}",
+    )
+
+
+# -- what a terminal obeys: escape sequences, as ECMA-48 has them, control characters, and marks of direction
+
+
+# Nothing in a sequence but its end is an escape, so each is read once; and none goes beyond its line.
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # OSC: titles, links
+    r"|[PX^_][^\x1b\n]*\x1b\\"  # DCS, SOS, PM, APC
+    r"|[ -/]+[0-~]"  # character sets
+    r"|[0-~])"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+# Control characters but for tab and line feed, and what turns the direction of the text that follows.
+CONTROLS = (
+    *(code for code in (*range(32), *range(127, 160)) if code not in (9, 10)),
+    *(0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+)
+_SHOWN = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in CONTROLS}
+# Beside these what ends a line or has no width, where a text stands among others on its line.
+_IN_LINE = _SHOWN | {10: "\\x0a"} | {c: f"\\u{c:04x}" for c in (0x2028, 0x2029, *range(0x200B, 0x200E), 0xFEFF)}
+
+
+def without_escapes(text: str) -> str:
+    """The text without escape sequences; itself where it has none. Of a string without an end only its opening goes."""
+    return _ESCAPE.sub("", text) if "\x1b" in text or "\x9b" in text else text
+
+
+def with_places(text: str) -> tuple[str, list[int]]:
+    """The text without escape sequences, and the place of each of its characters in the text."""
+    at, places = 0, list[int]()
+    for m in _ESCAPE.finditer(text):
+        places += range(at, m.start())
+        at = m.end()
+    return _ESCAPE.sub("", text), [*places, *range(at, len(text))]
+
+
+def visible(text: str, *, in_line: bool = False) -> str:
+    """The text with whatever a terminal would obey as an escape: `\\x1b`. `in_line`: line ends, too."""
+    return text.translate(_IN_LINE if in_line else _SHOWN)
+
+
+def obeyed(*, colours: str = "m", kept: bytes = b"") -> re.Pattern[bytes]:
+    """What a terminal obeys in UTF-8, but for tabs, line ends, `kept`, and sequences that end with one of `colours`."""
+    controls = re.escape(bytes(code for code in CONTROLS if code < 128 and code not in (0x0D, 0x1B, *kept)))
+    return re.compile(
+        rb"\x1b(?!\[[0-9;]{0,40}[" + colours.encode() + rb"])|[" + controls + rb"]|\xc2[\x80-\x9f]|\xd8\x9c"
+        rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
+    )

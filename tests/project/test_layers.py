@@ -264,7 +264,7 @@ ASKS = {
     "model/run.py",
     "running/execution.py",
     "running/prepare.py",
-    "store/book_spools.py",
+    "store/book_runs.py",
     "text/commands/launchers.py",
     "text/commands/script.py",
 }

@@ -23,7 +23,7 @@ from typing import Any
 import jinja2
 
 from logbook_agent import cli
-from logbook_agent.cli import common
+from logbook_agent.cli import options
 from tools.fuzz.arena import WRITABLE, Arena, base_of, laid_out
 from tools.fuzz.documents import Base
 from tools.fuzz.hub import REPOSITORY, Hub
@@ -192,7 +192,7 @@ def prepare_environment(top: Path, host: str) -> None:
         passed[0] += seconds
 
     jinja2.Environment.compile = functools.cache(jinja2.Environment.compile)
-    common.replaced.update(now=lambda: moment, timing={"clock": lambda: passed[0], "sleep": sleep})
+    options.replaced.update(now=lambda: moment, timing={"clock": lambda: passed[0], "sleep": sleep})
 
 
 @contextmanager

@@ -28,9 +28,9 @@ from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config, load_user_config
 from logbook_agent.store.parse import dump_yaml, parse_json, parse_yaml
+from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.plain import clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import Secret
 from tools.fuzz.mutations import SECRET
 from tools.fuzz.values import Document
 
@@ -70,7 +70,7 @@ class Readers:
 
     @cached_property
     def _book(self) -> Book:
-        book = Book(self._top / "work" / "logbooks", "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
+        book = Book(self._top / "work" / "logbooks", "moe", redactor=lambda: _REDACTOR).outgoing()
         assert book.header
         return book
 
@@ -127,7 +127,7 @@ class Readers:
 
     def _all(self) -> None:
         load_config(self._top / "work")
-        book = Book(self._book.root, "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
+        book = Book(self._book.root, "moe", redactor=lambda: _REDACTOR).outgoing()
         contents = book.contents()
         assert all(error.message for error in contents.damaged)
         book.open_runs()

@@ -21,7 +21,7 @@ from logbook_agent.model.comparison import Part
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import over_cases
-from logbook_agent.store import cache
+from logbook_agent.store import book
 
 Patch = pytest.MonkeyPatch
 _NUMBER = itertools.count()
@@ -30,7 +30,7 @@ _NUMBER = itertools.count()
 def _forget(patch: Patch) -> None:
     """What the cache has was found without this fault."""
     key = f"fault {next(_NUMBER)}"
-    patch.setattr(cache, "code_key", lambda: key)
+    patch.setattr(book, "code_key", lambda: key)
 
 
 def _measured(change: Callable[[Record], Record]) -> Callable[[Patch], None]:

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from logbook_agent.agents.mcp.answers import fenced
 from logbook_agent.agents.mcp.tool_calls import Desk, printed
-from logbook_agent.cli.common import Common
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean
 from logbook_agent.model.errors import NotFound
 

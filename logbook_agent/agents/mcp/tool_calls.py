@@ -18,8 +18,8 @@ from logbook_agent.agents.mcp.answers import as_shown, cut
 from logbook_agent.agents.mcp.tool_table import Tool, tools
 from logbook_agent.cli.output import error_answer
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
+from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import secrets_in
 
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream

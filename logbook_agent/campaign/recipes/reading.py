@@ -14,7 +14,7 @@ from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import metric_named
 from logbook_agent.model.values import Scalar, Spelt, canonical, parse_pair, parse_scalar
-from logbook_agent.text.axis_values import parse_list
+from logbook_agent.text.commands.flags import parse_list
 
 # Parts that are put together by key; of the others the later one holds.
 _BY_KEY = ("fixed", "axes", "env", "scale")

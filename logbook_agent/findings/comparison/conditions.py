@@ -15,7 +15,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Question
 from logbook_agent.model.record import digest
 from logbook_agent.model.run import Row, Run
-from logbook_agent.text.axis_values import ANY
+from logbook_agent.text.commands.flags import ANY
 
 _ENV, _PACKAGE = "env:", "package:"
 

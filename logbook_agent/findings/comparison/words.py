@@ -6,7 +6,7 @@ import math
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
-from logbook_agent.model.series_progress import EffectEstimate
+from logbook_agent.model.record import EffectEstimate
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text.phrases import assignments, counted, listed
 

@@ -11,7 +11,7 @@ from logbook_agent.findings.criteria.predicate import Config, SideBySide
 from logbook_agent.findings.tables.frame import Item, show
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, OF_CODE, code_hash, code_name
 from logbook_agent.model.values import canonical
-from logbook_agent.text.axis_values import ANY, flag_places
+from logbook_agent.text.commands.flags import ANY, flag_places
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line
 

@@ -9,7 +9,7 @@ from logbook_agent.findings.tables.frame import devices_text, frame_of, varies
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.stats import median
-from logbook_agent.text.cells import csv_cell
+from logbook_agent.text.markdown import csv_cell
 
 
 def to_csv(source: Table | Sequence[Case]) -> str:

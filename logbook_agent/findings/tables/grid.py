@@ -14,7 +14,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import REPORTED
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import common
-from logbook_agent.text.axis_values import Key, natural_key
+from logbook_agent.text.commands.flags import Key, natural_key
 
 # Values of a pivot that stand for the plain case.
 _PLAIN = ("none", "off", "false", "no", "base", "baseline", "default")

@@ -22,7 +22,7 @@ from logbook_agent.cli.ab_command import AbOptions
 from logbook_agent.cli.options import Common, arguments, flag, number, option, repeated
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ENV, READ, TIMEOUT
-from logbook_agent.entries.start import StartRequest, start
+from logbook_agent.entries.header import StartRequest, start
 from logbook_agent.entries.stated import parse_metric
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.issue.commands import MAX_WAIT, pace_of

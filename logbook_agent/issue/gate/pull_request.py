@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout
-from logbook_agent.store.opening import named_text
+from logbook_agent.store.folder import named_text
 from logbook_agent.text.address import GITHUB_HOST, RepositoryAddress, parse_repository, parse_site
 
 # As large as GitHub sends one; texts of people are at most 64 KiB each.

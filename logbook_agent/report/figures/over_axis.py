@@ -32,7 +32,7 @@ from logbook_agent.report.figures.figure import (
     shown,
     span_of,
 )
-from logbook_agent.text.axis_values import in_order
+from logbook_agent.text.commands.flags import in_order
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import counted
 

@@ -15,14 +15,14 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from logbook_agent.cli.common import Common
+from logbook_agent.cli.options import Common
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
 from logbook_agent.report.live.live_runs import LiveRun, LiveRuns, ended, in_line
-from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import open_runs, open_series
-from logbook_agent.store.cache import RACY_NS, stamp_of
+from logbook_agent.store.book import Book, stamp_of
+from logbook_agent.store.book_runs import open_runs, open_series
+from logbook_agent.store.records import RACY_NS
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
 

@@ -21,8 +21,7 @@ from logbook_agent.findings.progress import RunProgress, progress_of
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
-from logbook_agent.model.run import Run
-from logbook_agent.model.worker_report import End
+from logbook_agent.model.run import End, Run
 from logbook_agent.running.executors.contract import PIECE_BYTES
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.running.launch.output_log import readable

@@ -17,8 +17,8 @@ from logbook_agent.model.entry import ARTIFACTS, COMMAND, CONFIG
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.embedded import with_numbers
-from logbook_agent.pages.sections import Section as Bullet
+from logbook_agent.pages.blocks import Section as Bullet
+from logbook_agent.pages.views import with_numbers
 from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.figures.figure import FigureKind
 from logbook_agent.report.page.charts import OF_AN_ENTRY, CurveCharts, pictures

@@ -17,8 +17,7 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, Entry, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.pages.embedded import plot_path
-from logbook_agent.pages.views import changing
+from logbook_agent.pages.views import changing, plot_path
 from logbook_agent.report.figures.catalogue import figures, named, own_figures
 from logbook_agent.report.figures.figure import Figure, as_csv
 from logbook_agent.report.figures.svg import OURS, svg
@@ -26,7 +25,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.names import PLOTS
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import choice, listed
+from logbook_agent.text.phrases import listed, one_of
 
 
 def keep(book: Book, found: Iterable[Figure]) -> None:
@@ -95,13 +94,7 @@ def plot_command(
 
     Example: logbook plot MOE-I8-003 --kind pairs --save
     """
-    for name in kind:
-        if name not in PLOT_KINDS:
-            raise UsageError(
-                f"--kind {name}: no such kind of plot",
-                cause=f"the kinds are {', '.join(PLOT_KINDS)}",
-                hint=choice("--kind", name, PLOT_KINDS),
-            )
+    kind = [one_of("--kind", "kind", name, PLOT_KINDS) for name in kind]
     space = common.space()
     entry, asked = _asked(space, wanted, metric)
     book = space.book(entry)

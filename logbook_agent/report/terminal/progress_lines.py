@@ -14,9 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from logbook_agent.cli.output import clean
-from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
-from logbook_agent.text.escapes import visible
-from logbook_agent.text.phrases import length, size_text
+from logbook_agent.model.record import EffectEstimate, SeriesProgress
+from logbook_agent.text.phrases import length, size_text, visible
 
 # What an outcome looks like, wherever it is drawn.
 # What is settled is bold.

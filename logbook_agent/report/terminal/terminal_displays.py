@@ -17,7 +17,7 @@ from typing import Literal, Self
 from rich.text import Text
 
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, clean, is_drawn_on, making_room, say
-from logbook_agent.model.series_progress import SeriesProgress
+from logbook_agent.model.record import SeriesProgress
 from logbook_agent.report.terminal.progress_lines import (
     elapsed_text,
     progress_line,
@@ -25,7 +25,7 @@ from logbook_agent.report.terminal.progress_lines import (
     series_lines,
     terminal_size,
 )
-from logbook_agent.text.escapes import obeyed
+from logbook_agent.text.phrases import obeyed
 
 # Left as it is: colours, erasing within a line, steps of the cursor (bars of several lines), backspace, return.
 _OBEYED = obeyed(colours="mKABCD", kept=b"\b")

@@ -18,8 +18,7 @@ from msgspec import structs
 
 from logbook_agent.model.errors import BudgetSpent, StoreError, ToolError, UsageError
 from logbook_agent.model.header import NO_BUDGET
-from logbook_agent.model.run import Run
-from logbook_agent.model.worker_report import OVER, Stage
+from logbook_agent.model.run import OVER, Run, Stage
 from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, units_of
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.local import log_from
@@ -28,7 +27,7 @@ from logbook_agent.running.executors.table import executor_named, executor_of, i
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_spools import engine_said
+from logbook_agent.store.book_runs import engine_said
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 

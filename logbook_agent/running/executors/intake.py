@@ -19,15 +19,14 @@ from pathlib import Path
 from msgspec import Struct, field, structs
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.model.run import Exit, Run, noted
-from logbook_agent.model.worker_report import OVER, Began, End, Stage
+from logbook_agent.model.run import OVER, Began, End, Exit, Run, Stage, noted
 from logbook_agent.running.executors.contract import LogGrows
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
 from logbook_agent.store.names import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files, run_at
+from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, run_at
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import duration
 
@@ -121,7 +120,7 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         run = run if began is None else with_facts(run, began)
         sent = spool.get(Sent)
         run = structs.replace(run, job=sent.job if sent is not None else None)
-        keep_files(book, spool, is_whole=end is not None)
+        book.keep_files(spool, is_whole=end is not None)
         if end is None:
             return book.write_run(_without_end(run, stage, _errors(spool, workspace), reading))
         clocks: tuple[str, ...] = ()

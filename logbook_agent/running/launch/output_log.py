@@ -16,7 +16,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
 from logbook_agent.store.folder import Folder
-from logbook_agent.text.escapes import visible, without_escapes
+from logbook_agent.text.phrases import visible, without_escapes
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
 

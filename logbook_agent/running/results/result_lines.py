@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from logbook_agent.model.units import TIMES
 from logbook_agent.model.values import finite, is_digest_name, is_not_finite, parse_scalar
-from logbook_agent.text.escapes import without_escapes
+from logbook_agent.text.phrases import without_escapes
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 

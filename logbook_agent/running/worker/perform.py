@@ -16,8 +16,7 @@ from logbook_agent.features import hook_module
 from logbook_agent.model.code import Code
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Contention, Exit, noted
-from logbook_agent.model.worker_report import Began, End
+from logbook_agent.model.run import Artifact, Began, Contention, End, Exit, noted
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Inside, Job, JobOutcome
@@ -35,7 +34,7 @@ from logbook_agent.store.folder import Folder
 from logbook_agent.store.names import CODE, LOG
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
 from logbook_agent.store.spool import RESULT
-from logbook_agent.text.commands.hosts import several_hosts
+from logbook_agent.text.commands.script import several_hosts
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.redactor import Redactor
 

@@ -16,13 +16,12 @@ from msgspec import Struct, field, structs
 from logbook_agent.model.code import Code, CodeRules
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.worker_report import Began
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import PROSE_BYTES
+from logbook_agent.model.run import Began
+from logbook_agent.store.folder import PROSE_BYTES, Folder
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import WORK
+from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.redaction.shapes import Rule
 
 Stream = Literal["stdout", "stderr"]

@@ -14,9 +14,16 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError
 from logbook_agent.model.run import noted
 from logbook_agent.model.values import is_number
-from logbook_agent.text.redaction.names import OF_MANY, is_reference, is_secret_value, mark, secret_kind
+from logbook_agent.text.redaction.names import (
+    OF_MANY,
+    Secret,
+    is_looked_for,
+    is_reference,
+    is_secret_value,
+    mark,
+    secret_kind,
+)
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import Secret, is_looked_for
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Row, Run

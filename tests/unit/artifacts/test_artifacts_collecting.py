@@ -11,8 +11,8 @@ import pytest
 
 from logbook_agent.artifacts.collecting import CollectedFiles, collect
 from logbook_agent.store.folder import Folder
+from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import Secret
 
 SECRET = "hf_" + "Q7x" * 12
 HIDDEN = Redactor(secrets=(Secret(name="HF_TOKEN", value=SECRET),))

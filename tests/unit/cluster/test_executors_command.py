@@ -6,7 +6,7 @@ import pytest
 
 from logbook_agent.cluster.job_launcher import GAP, hidden_values, lines_of, merged, without_values
 from logbook_agent.cluster.job_templates import job_state
-from logbook_agent.text.redaction.secrets import Secret
+from logbook_agent.text.redaction.names import Secret
 
 
 def test_lines_are_kept_once() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.cells import neutral_cell
+from logbook_agent.text.markdown import neutral_cell
 from tests.breadth import examples
 from tests.contract.exports.full_store import original_cell
 

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from logbook_agent.findings.summaries import trust_of
 from logbook_agent.findings.thread import Thread, said_by
-from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import CONFIDENCES, KINDS, NAMED_KINDS, Entry, Field, PlannedCommand
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of

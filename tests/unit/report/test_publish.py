@@ -6,8 +6,8 @@ import pytest
 
 from logbook_agent.model.errors import Rejected
 from logbook_agent.report.publish.targets import PublishedFile, check_no_secret
+from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import Secret
 
 SECRET = "gh" + "p_" + "aB3d" * 9
 

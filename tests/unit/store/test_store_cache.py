@@ -11,9 +11,9 @@ import pytest
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.store.book import Book
-from logbook_agent.store.cache import RACY_NS, Cache
+from logbook_agent.store.book import Book, Cache
 from logbook_agent.store.places import UserPlaces
+from logbook_agent.store.records import RACY_NS
 
 
 def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +31,7 @@ def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path, monk
         state = real(path)
         return Changed(state, now() + 2 * RACY_NS) if str(path) == new else state
 
-    monkeypatch.setattr("logbook_agent.store.cache.os.lstat", lstat)
+    monkeypatch.setattr("logbook_agent.store.book.os.lstat", lstat)
     made: list[str] = []
 
     def summarise(record: Any) -> Any:

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.reservations import Reservations, highest, reservations_of
+from logbook_agent.store.names import Reservations, highest, reservations_of
 
 Git = Callable[..., str]
 

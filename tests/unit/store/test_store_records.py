@@ -11,7 +11,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.store import records
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.parse import dump_yaml, parse_yaml
-from logbook_agent.store.records import write_entry
+from logbook_agent.store.records import write
 from tests.stored import at
 
 
@@ -25,11 +25,11 @@ def test_what_is_too_long_to_be_read_is_not_written(tmp_path: Path, monkeypatch:
     path = at(tmp_path / "moe/entries/MOE-000.yaml")
     path.parent.mkdir(parents=True)
     entry = Entry(id="MOE-000", title="t", opened="2026-02-10T10:43:00+00:00")
-    write_entry(Folder(tmp_path), path, entry)
+    write(Folder(tmp_path), path, entry)
     size = path.stat().st_size
     monkeypatch.setattr(records, "PROSE_BYTES", size)
-    write_entry(Folder(tmp_path), path, entry)
+    write(Folder(tmp_path), path, entry)
     monkeypatch.setattr(records, "PROSE_BYTES", size - 1)
     with pytest.raises(StoreError, match=f"would have {size} bytes"):
-        write_entry(Folder(tmp_path), path, entry)
+        write(Folder(tmp_path), path, entry)
     assert path.stat().st_size == size

@@ -8,7 +8,7 @@ import pytest
 
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.store.config import load_user_config, user_config_file
-from logbook_agent.store.names import SETTINGS_BYTES
+from logbook_agent.store.folder import SETTINGS_BYTES
 
 
 def config(tmp_path: Path, data: bytes) -> tuple[Path, dict[str, str]]:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from logbook_agent.text.axis_values import in_order
+from logbook_agent.text.commands.flags import in_order
 
 
 @pytest.mark.parametrize(

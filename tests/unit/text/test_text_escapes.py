@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.text.escapes import CONTROLS, obeyed, visible
+from logbook_agent.text.phrases import CONTROLS, obeyed, visible
 
 
 @pytest.mark.parametrize("code", CONTROLS)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.output_log import LogExcerpt, OutputLog
 from logbook_agent.store.folder import Folder
+from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import examples
 
 TOKEN = "correct-horse-battery"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.axis_values import axis_option, list_text, parse_list
+from logbook_agent.text.commands.flags import axis_option, list_text, parse_list
 from tests.breadth import examples
 
 VALUES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=5)

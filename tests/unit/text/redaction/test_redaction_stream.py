@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import examples
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction.names import is_secret_name
+from logbook_agent.text.redaction.names import Secret, is_secret_name, secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import Secret, secrets_in
 from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import examples
