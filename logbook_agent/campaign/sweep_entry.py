@@ -150,7 +150,7 @@ class SweepResult(Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> int:
         """How many runs of the plan failed."""
-        return sum(map(has_failed, self.progress.judged.values()))
+        return self.progress.failed
 
     @property
     def best(self) -> Best | None:

@@ -10,12 +10,13 @@ from msgspec import Struct
 from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, describe
 from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
 from logbook_agent.findings.read import read
-from logbook_agent.model.entry import Entry, RecipeUse
-from logbook_agent.model.gates import gates_of, judged
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.gates import judged
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import (
     TEARDOWN,
     PlanKey,
+    Record,
     best_pairs,
     ended_badly,
     has_failed,
@@ -28,30 +29,6 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-
-# -- sweeps of a logbook -------------------------------------------------------------------------------
-
-
-class EarlierSweep(Struct, frozen=True, kw_only=True, dict=True):
-    """An entry that carries out a plan of a recipe."""
-
-    entry: Entry
-    use: RecipeUse
-    runs: tuple[Run, ...]
-
-    @cached_property
-    def made(self) -> dict[PlanKey, list[Run]]:
-        return made_of_plan(self.runs)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every run of the plan has been made; comparison and teardown are another matter."""
-        return len(self.made) >= self.use.runs
-
-    @property
-    def failed(self) -> int:
-        """How many runs of the plan are failures."""
-        return sum(has_failed(run) for runs in self.made.values() for run in runs)
 
 
 def deciding(plan: SweepPlan, book: Book | None) -> Metric | None:
@@ -67,37 +44,40 @@ def deciding(plan: SweepPlan, book: Book | None) -> Metric | None:
 
 
 class Progress(Struct, frozen=True, kw_only=True, dict=True):
-    """How far a plan is in the sweep that has `begun`; without one, nothing is made. `retries`: failed runs
-    are to be made again."""
+    """How far a plan is in the sweep of a `record`, with its runs as they are judged; without one, nothing is made.
+    `retries`: failed runs are to be made again."""
 
     workspace: Workspace
     book: Book | None
     plan: SweepPlan
-    begun: EarlierSweep | None = None
+    record: Record | None = None
     retries: bool = False
 
     @property
     def entry(self) -> Entry | None:
-        return self.begun.entry if self.begun is not None else None
+        return self.record.entry if self.record is not None else None
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(status.run for status in self.record.runs) if self.record is not None else ()
+
+    @cached_property
+    def _ended(self) -> dict[PlanKey, list[Run]]:
+        return made_of_plan(self.runs)
 
     @property
-    def runs(self) -> tuple[Run, ...]:
-        return self.begun.runs if self.begun is not None else ()
+    def failed(self) -> int:
+        """How many runs of the plan are failures."""
+        return sum(has_failed(run) for runs in self._ended.values() for run in runs)
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
         """The runs of cases that need not be made again."""
-        made = self.begun.made if self.begun is not None else {}
-        return {key: runs for key, runs in made.items() if not (self.retries and any(map(has_failed, runs)))}
+        return {key: runs for key, runs in self._ended.items() if not (self.retries and any(map(has_failed, runs)))}
 
-    @cached_property
-    def judged(self) -> dict[int, Run]:
-        """Those by their numbers, as they are judged."""
-        return {run.run: run for run in self.judge([run for runs in self.made.values() for run in runs])}
-
-    def judge(self, runs: Sequence[Run]) -> tuple[Run, ...]:
-        """Runs as the gates of the logbook and the recipe judge them."""
-        return judged(runs, gates_of(self.plan.recipe.gates, self.book.header.gates if self.book is not None else ()))
+    def judge(self, run: Run) -> Run:
+        """A run that was just made, as the gates judge it by itself."""
+        return judged([run], self.record.gates if self.record is not None else ())[0]
 
     def made_of(self, planned: PlannedRun) -> Sequence[Run]:
         """What was made of a run of the plan: of its config as the record has it, and of that repeat."""
@@ -114,7 +94,7 @@ class Progress(Struct, frozen=True, kw_only=True, dict=True):
         tally = Tally(self.plan, deciding(self.plan, self.book))
         for planned in self.plan:
             for run in self.made_of(planned):
-                tally.add(planned.case, self.judged[run.run])
+                tally.add(planned.case, run)
         return tally
 
     @cached_property
