@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
 from msgspec import Struct, structs, to_builtins
 
 from logbook_agent.campaign.ab_axis import AbAxis, AbCase
-from logbook_agent.campaign.ab_question import copy_of, restated
+from logbook_agent.campaign.ab_question import copy_of
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
-from logbook_agent.campaign.planner import PairPlan
+from logbook_agent.campaign.pair_plan import PairPlan
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.entries.judging import with_gates
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.model.comparison import Comparison, Part
+from logbook_agent.model.comparison import Design, Invocation, Part
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import SETUP, is_own, run_state
 from logbook_agent.model.run import Run, noted
 from logbook_agent.model.series_progress import SeriesProgress
@@ -138,7 +139,7 @@ class Pairs:
     def _until_enough(self) -> PairsEnd:
         """Make what is missing of each pair, until what was measured so far says that it is enough."""
         judge, made = self._judge, self._made()  # a setup may have taken a while
-        self._restate(lambda now: structs.replace(now, design=structs.replace(now.design, budget_pairs=judge.budget)))
+        self._restate(design=structs.replace(self._plan.design, budget_pairs=judge.budget))
         units, ended = self._plan.units(made), self._ended
         while ended is None:
             began = time.monotonic()
@@ -196,15 +197,19 @@ class Pairs:
 
     # -- its record ------------------------------------------------------------------------------------
 
-    def _restate(self, change: Callable[[Comparison], Comparison]) -> None:
-        self._series.entry = restated(self._book, self._series.entry.id, change)
+    def _restate(self, **parts: Design | Invocation) -> None:
+        """State these parts of the comparison in its entry."""
+
+        def changed(now: Entry) -> Entry:
+            return structs.replace(now, comparison=structs.replace(stated_in(now), **parts))
+
+        self._series.entry = self._book.change_entry(self._series.entry.id, changed)
 
     def _keep_setup(self) -> None:
         """State the setup that made the folders of a pair which is whole."""
         run, setup = stated_in(self._series.entry).run, redacted(self._request.setup, self._series.workspace.redactor)
         if run is not None and setup not in (None, run.setup):
-            kept = structs.replace(run, setup=setup)
-            self._restate(lambda now: structs.replace(now, run=kept))
+            self._restate(run=structs.replace(run, setup=setup))
 
     def _leave_out(self, of: Part, why: str) -> None:
         """Let no run of a pair count."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from logbook_agent.campaign.planner import repeats
 from logbook_agent.campaign.run_request import NOISE_RUNS, RunRequest, check_count, prepared
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries import new_entry
@@ -95,7 +94,8 @@ def run(
             commands = [command for command in commands if command.planned in pending]
             if not commands:
                 raise _nothing_planned(workspace, book.record(earlier.id), request)
-        slots = repeats(commands, request.times, request.discard)
+        # Numbers below 1 are those of warm-ups.
+        slots = [(c, number) for c in commands for number in range(1 - request.discard, request.times + 1)]
 
         def order(slot: tuple[Command, int]) -> RunPlan:
             command, number = slot

@@ -1,9 +1,9 @@
 """A series of runs in one entry: those of `run`, `ab`, `sweep` and `ci`.
 
-A planner says which runs come next, from what was measured so far: `repeats` those of a command, `sweep` those of a
-plan, `pairs` those of a comparison. It yields units: the runs of one are compared with one another, so they meet one
-machine. The series makes them, handles requests to stop, keeps the view up to date, and decides the exit code. Where
-what comes next follows from the runs there are, one process at a time drives an entry.
+Each command plans its runs by (case, side, repeat), and all go one way. A plan is units of slots: the runs of a unit
+are compared with one another, so they meet one machine. What the record has of a plan is left out; a slot is made an
+order when its turn comes. The series makes the runs, handles requests to stop, keeps the view up to date, and decides
+the exit code. Where what comes next follows from the runs there are, one process at a time drives an entry.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from functools import cached_property
 from msgspec import Struct
 
 from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, describe
+from logbook_agent.findings.comparison.answers import answer_of
 from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
-from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.gates import judged
 from logbook_agent.model.header import Metric
@@ -119,9 +119,9 @@ class Progress(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def _is_settled(self) -> bool:
         """Whether the comparison that the entry states is settled."""
-        if self.book is None or self.entry is None or self.entry.comparison is None:
+        if self.book is None or self.record is None:
             return False
-        answer = read(self.workspace, self.book).comparisons.answer_of(self.entry.id)
+        answer = answer_of(self.record, self.book.header.metrics)
         return answer is not None and answer.is_settled
 
     @property
@@ -172,15 +172,23 @@ class Tally:
 
     def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
         self._plan, self.metric = plan, metric
+        self._sign = -1 if metric is not None and metric.direction == "min" else 1
         self._values: dict[str | None, dict[str, list[float]]] = {}
-        self._medians: dict[str | None, dict[str, float]] = {}
+        # The median of each case, by its key, the better the higher; and the best case that is not a control.
+        self._ranks: dict[str | None, dict[str, float]] = {}
+        self._top: dict[str | None, str] = {}
 
     def add(self, case: PlannedCase, run: Run) -> None:
         """Count what a run of a case measured."""
         for value, unit in self.measured(run):
-            values = self._values.setdefault(unit, {}).setdefault(case.key, [])
+            values, ranks = self._values.setdefault(unit, {}).setdefault(case.key, []), self._ranks.setdefault(unit, {})
             values.append(value)
-            self._medians.setdefault(unit, {})[case.key] = median(values)
+            ranks[case.key] = self._sign * median(values)
+            if not case.is_control:
+                top = self._top.setdefault(unit, case.key)
+                # That of the best case may have fallen.
+                able = [key for key in ranks if not self._plan.by_key[key].is_control] if top == case.key else [top]
+                self._top[unit] = max(*able, case.key, key=ranks.__getitem__)
 
     def measured(self, run: Run) -> list[tuple[float, str | None]]:
         """What each row of a run measured of the metric, the median of its samples, and its unit."""
@@ -202,20 +210,15 @@ class Tally:
         ranked = f"only values in {self.unit} are" if self.unit in self._values else "nothing is"
         return [f"{self.metric.name} has values in {units}: {ranked} ranked"]
 
-    def _ranked(self) -> dict[str, float]:
-        """The median of each case, by its key, the better the higher."""
-        sign = -1 if self.metric is not None and self.metric.direction == "min" else 1
-        return {key: sign * value for key, value in self._medians.get(self.unit, {}).items()}
-
     def best(self) -> Best | None:
         """The best case that is not a control; None when the metric has no direction or nothing was measured."""
-        unit, metric, ranks = self.unit, self.metric, self._ranked()
-        able = [key for key in ranks if not self._plan.by_key[key].is_control]
-        if metric is None or metric.direction is None or not able:
+        unit, metric = self.unit, self.metric
+        key = self._top.get(unit)
+        if metric is None or metric.direction is None or key is None:
             return None
-        key = max(able, key=ranks.__getitem__)
-        label, runs = describe(self._plan, self._plan.by_key[key]), len(self._values[unit][key])
-        return Best(case=key, label=label, metric=metric.name, unit=unit, value=self._medians[unit][key], runs=runs)
+        label, values = describe(self._plan, self._plan.by_key[key]), self._values[unit][key]
+        value = median(values)
+        return Best(case=key, label=label, metric=metric.name, unit=unit, value=value, runs=len(values))
 
     def contenders(self, baseline: Mapping[str, Scalar] | None) -> tuple[PlannedCase, PlannedCase] | None:
         """The case to compare and its base, after exploring: of those that are no base the one that is best against its
@@ -223,7 +226,7 @@ class Tally:
         runner-up. None where two cases have no value."""
         if self.best() is None:
             return None
-        ranks = self._ranked()
+        ranks = self._ranks.get(self.unit, {})
         bases = {key: base for key, base in bases_of(self._plan, baseline).items() if key in ranks}
         used = {base.key for base in bases.values()}
         able = [case for key in ranks if not (case := self._plan.by_key[key]).is_control and key not in used]

@@ -1,26 +1,13 @@
-"""Which runs come next: one planner over (case, side, repeat) for repeats, noise, A/Bs and sweeps.
-
-A plan has units of slots. The runs of a unit are compared with one another, so they meet one machine. The rule for
-resuming is the same everywhere: what the record has of a unit is left out. Here are values alone; `series` makes the
-runs.
-"""
+"""Which pairs of a comparison come next, over (case, side, pair), from the parts that are made."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from typing import TypeVar
 
 from msgspec import Struct
 
 from logbook_agent.model.comparison import BLOCK_PAIRS, Design, Part
-
-Case = TypeVar("Case")
-
-
-def repeats(cases: Sequence[Case], times: int, warm_ups: int = 0) -> list[tuple[Case, int]]:
-    """Each case so many times, by the number of the repeat, after its warm-ups, whose numbers are below 1."""
-    return [(case, number) for case in cases for number in range(1 - warm_ups, times + 1)]
 
 
 class PairPlan(Struct, frozen=True, kw_only=True):
