@@ -109,7 +109,7 @@ class Pairs:
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the comparison."""
         self._show(self._judge.settled_before())
-        ended = self._ended or self._warmed_up() or self._until_enough()
+        ended = self._ended or self._until_enough()
         if ended.stop is Stop.NOT_COMPARABLE:
             self._series.workspace.warnings.append(ended.why)
         result = self._result(ended)
@@ -128,19 +128,15 @@ class Pairs:
 
     # -- the runs --------------------------------------------------------------------------------------
 
-    def _warmed_up(self) -> PairsEnd | None:
-        """Make the pairs that warm up, each with all its sides, so that it is known which of them fail."""
-        for pair in range(1, self._request.run.discard + 1):
-            ended = self._unit(self._plan.parts(pair, self._plan.copy), discarded=True)
-            if ended is not None:
-                return ended
-        return None
-
     def _until_enough(self) -> PairsEnd:
-        """Make what is missing of each pair, until what was measured so far says that it is enough."""
+        """Warm up, then make what is missing of each pair, until what was measured so far says that it is enough."""
         judge, made = self._judge, self._made()  # a setup may have taken a while
         self._restate(design=structs.replace(self._plan.design, budget_pairs=judge.budget))
-        units, ended = self._plan.units(made), self._ended
+        ended: PairsEnd | None = None
+        for pair in range(1, self._request.run.discard + 1):
+            # All sides warm up, so that it is known which of them fail.
+            ended = ended or self._unit(self._plan.parts(pair, self._plan.copy), discarded=True)
+        units = self._plan.units(made)
         while ended is None:
             began = time.monotonic()
             ended = self._unit([part for part in next(units) if part not in made])

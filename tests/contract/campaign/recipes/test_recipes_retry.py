@@ -61,3 +61,15 @@ def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Pat
     assert started("sweep", "--id", "MOE-000", "--json").data["failed"] == 1
     done = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
     assert (done.code, done.data["rows"], done.data["failed"]) == (0, 2, 0)
+
+
+@pytest.mark.slow
+def test_a_run_that_a_gate_failed_is_made_again_too(started: Cli, folder: Path) -> None:
+    bench = 'echo "RESULT tflops=$1 ok=$([ "$1" = 2 ] && [ ! -e mended ] && echo 0 || echo 1)"\n'
+    write_recipe(folder, RECIPE + "gates: [ok == 1]\n", bench=bench)
+    first = started("sweep", "demo", "--set", "size=1,2")
+    assert (first.code, "2 failed" in first.out) == (1, True)
+    (folder / "mended").touch()
+    assert ": logbook sweep --id MOE-000 --retry-failed\n" in first.out
+    again = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
+    assert (again.code, again.data["rows"], again.data["failed"], again.data["ran"]) == (0, 4, 0, 2)
