@@ -4,7 +4,6 @@ again."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import structs
@@ -119,18 +118,6 @@ def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoc
         **{name: getattr(run, name) for name in OPTIONS},
     )
     return decode(Invocation, redacted(encode(found), workspace.redactor))
-
-
-# -- more of it ----------------------------------------------------------------------------------------
-
-
-def restated(book: Book, entry_id: str, change: Callable[[Comparison], Comparison]) -> Entry:
-    """The entry, written with its comparison changed."""
-
-    def changed(now: Entry) -> Entry:
-        return now if now.comparison is None else structs.replace(now, comparison=change(now.comparison))
-
-    return book.change_entry(entry_id, changed)
 
 
 # -- typed again ---------------------------------------------------------------------------------------

@@ -144,17 +144,15 @@ class _SidesOf:
     def in_folder(self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code | None, needs: Sequence[str]) -> Sides:
         """Sides of one code: in place, or in a checkout of the code as it is, or as it was `recorded`, with files that
         it `needs`."""
-        here = None
         try:
             here = self._made(axis, [runs])
         except LogbookError:
             # Its program or its folder may be gone here, and be in the recorded code.
             if recorded is None or recorded.commit is None:
                 raise
-        if recorded is not None and (here is None or _has_changed(recorded, here)):
             return self._as_recorded(axis, runs, recorded, needs)
-        if here is None:
-            raise AssertionError("no sides")
+        if recorded is not None and _has_changed(recorded, here):
+            return self._as_recorded(axis, runs, recorded, needs)
         code = here.code.get(axis.keys[0])
         found = beside(self._workspace, here.commands[0], code) if code is not None else ()
         if self._request.run.frozen:

@@ -17,7 +17,8 @@ from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MOST_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
-from logbook_agent.model.gates import fails
+from logbook_agent.model.gates import fails, judged
+from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.running.order import check_budget
@@ -58,6 +59,7 @@ class PairJudge:
         self.pairs, self.before, self.budget = pairs, pairs, budget
         self.answer: Answer | None = None
         self._comparisons = read(series.workspace, series.book).comparisons
+        self._gates = self._book.record(self._id).gates
         self._durations_s: list[float] = []
         self._began = time.monotonic()
 
@@ -79,9 +81,10 @@ class PairJudge:
     def is_end(self, run: Run, side: str) -> bool:
         """Whether a run of a side failed so that it ends the comparison. A side that breaks a gate leaves the others;
         the base, and the only other side, leave none."""
-        [seen] = self._book.statuses([run])
+        [seen] = judged([run], self._gates)
         ends_all = side == self.stated.question.base or len(self.stated.question.sides) == 1
-        return seen.state != "finished" and (ends_all or fails(run) is not None or fails(seen.run) is None)
+        is_good = run_state(seen, self._book.stage) == "finished"
+        return not is_good and (ends_all or fails(run) is not None or fails(seen) is None)
 
     def _settled(self, answer: Answer) -> PairsEnd | None:
         """Why to stop after a block, or before the first pair: no further pair settles anything. Of a comparison that
@@ -107,16 +110,13 @@ class PairJudge:
 
     def _spent(self, answer: Answer) -> PairsEnd | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
-        if self.pairs >= self.budget:
-            more = self._borne_out(answer) if answer.is_settled or self.is_fixed else self._to_continue(answer)
-            return PairsEnd(Stop.PAIRS, f"{counted(self.pairs - self.before, 'pair')} made{more}")
-        limit_s = self._request.max_time_s
-        if limit_s is None or not self._durations_s:
+        limit_s, is_over = self._request.max_time_s, self.pairs >= self.budget
+        more = self._borne_out if answer.is_settled or (is_over and self.is_fixed) else self._to_continue
+        if is_over:
+            return PairsEnd(Stop.PAIRS, f"{counted(self.pairs - self.before, 'pair')} made{more(answer)}")
+        if limit_s is None or self._usual_s is None or time.monotonic() - self._began + self._usual_s <= limit_s:
             return None
-        if time.monotonic() - self._began + median(self._durations_s) <= limit_s:
-            return None
-        more = self._borne_out(answer) if answer.is_settled else self._to_continue(answer)
-        why = f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
+        why = f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more(answer)}"
         return PairsEnd(Stop.TIME, why)
 
     def _nothing(self) -> PairsEnd:
@@ -141,9 +141,14 @@ class PairJudge:
         return self.stated.design.fixed
 
     @property
+    def _usual_s(self) -> float | None:
+        """How long a pair takes."""
+        return median(self._durations_s) if self._durations_s else None
+
+    @property
     def left_s(self) -> float | None:
         """How long the pairs of the budget that are left would take."""
-        return (self.budget - self.pairs) * median(self._durations_s) if self._durations_s else None
+        return (self.budget - self.pairs) * self._usual_s if self._usual_s is not None else None
 
     # -- what is said of it ----------------------------------------------------------------------------
 

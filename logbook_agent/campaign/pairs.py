@@ -1,24 +1,27 @@
-"""The pairs of a comparison: which runs come next, until its judge has enough."""
+"""The pairs of a comparison: made as they are planned, until its judge has enough."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 from msgspec import Struct, structs, to_builtins
 
 from logbook_agent.campaign.ab_axis import AbAxis, AbCase
-from logbook_agent.campaign.ab_question import copy_of, restated
+from logbook_agent.campaign.ab_question import copy_of
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
+from logbook_agent.campaign.pair_plan import PairPlan
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.entries.edit import with_gates
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Part
+from logbook_agent.model.comparison import Design, Invocation, Part
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import SETUP, SeriesProgress, is_own, run_state
 from logbook_agent.model.run import Run, noted
 from logbook_agent.running.execution import executor_of_commands
@@ -68,36 +71,33 @@ class AbResult(Struct, frozen=True, kw_only=True):
 
 
 class Pairs:
-    """Plans the pairs of the comparison that a series' entry states. A pair is a unit: one run of each side, however
-    many there are, and of each case, one case after another."""
+    """Makes the pairs of the comparison that a series' entry states, until something ends it."""
 
     def __init__(self, series: RunSeries, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
         self._series, self._book, self._request, self._axis = series, series.book, request, axis
         self._cases = {case.name: case for case in cases}
-        self._made = self._standing()
-        here = copy_of(series.workspace)
-        self._copy = here if self._stated.design.copy not in ("", here) else ""
-        pairs = len(self._whole())
-        budget = self._budget(pairs)
+        stated, here = stated_in(series.entry), copy_of(series.workspace)
+        design, self._sides = stated.design, stated.question.values
+        copy = here if design.copy not in ("", here) else ""
+        self._plan = PairPlan(design=design, sides=self._sides, cases=[*self._cases], copy=copy)
+        pairs = len(self._plan.whole(self._made()))
+        # So many more than it has, or what it states.
+        goes_on = request.run.entry_id is not None and request.max_pairs is None and pairs < design.budget_pairs
+        budget = design.budget_pairs if design.fixed or goes_on else pairs + request.pairs
         series.entry = self._book.change_entry(
             series.entry.id, lambda now: with_gates(now, request.gates, request.free)
         )
         self._judge = PairJudge(series, request, pairs=pairs, budget=budget)
         self._ended = self._judge.look()
-        self._part = Part(pair=0, side="")  # what the last order is for
 
-    @property
-    def _stated(self) -> Comparison:
-        return stated_in(self._series.entry)
-
-    def _standing(self) -> set[Part]:
+    def _made(self) -> set[Part]:
         """The parts that need not be made again. Of a pair that was cut, what is left counts for a minute: its runs
         are to meet one machine."""
-        runs = filter(self._is_part, self._book.runs(self._series.entry.id))
-        ended = {run.part: run.ended or "" for run in runs if run.part is not None}
-        since, sides = stamp(self._series.workspace.now() - _CUT), self._stated.question.values
+        runs = [run for run in self._book.runs(self._series.entry.id) if not run.discarded]
+        ended = {r.part: r.ended or "" for r in runs if r.part and run_state(r, self._book.stage) == "finished"}
+        since = stamp(self._series.workspace.now() - _CUT)
         return {
-            p for p, at in ended.items() if at > since or all(structs.replace(p, side=side) in ended for side in sides)
+            p for p, at in ended.items() if at > since or all(structs.replace(p, side=s) in ended for s in self._sides)
         }
 
     @property
@@ -108,24 +108,11 @@ class Pairs:
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the comparison."""
         self._show(self._judge.settled_before())
-        try:
-            for _, run in self._series.each(self._units(), together=self._is_together):
-                self._made |= {run.part} if run.part is not None and self._is_part(run) else set()
-                self._part = run.part or self._part
-                if self._ended is None and self._judge.is_end(run, self._part.side):
-                    self._ended = PairsEnd(Stop.FAILED, self._failed(run))
-        except CodeChanged as error:
-            self._leave_out(error.message)
-            self._ended = PairsEnd(Stop.CODE_CHANGED, f"{error.message}; {error.hint}")
-        if self._ended is None and self._series.is_stopped():
-            self._ended = PairsEnd(Stop.INTERRUPTED, self._judge.rest())
-        if self._ended is None:
-            # One that was lost, or never started, ends it as a failure does.
-            self._ended = PairsEnd(Stop.FAILED, self._failed(self._series.runs[-1]))
-        if self._ended.stop is Stop.NOT_COMPARABLE:
-            self._series.workspace.warnings.append(self._ended.why)
-        result = self._result(self._ended)
-        if self._ended.stop is Stop.SETTLED and self._series.runs:
+        ended = self._ended or self._until_enough()
+        if ended.stop is Stop.NOT_COMPARABLE:
+            self._series.workspace.warnings.append(ended.why)
+        result = self._result(ended)
+        if ended.stop is Stop.SETTLED and self._series.runs:
             self._show(self._judge.to_keep())
         return result
 
@@ -135,86 +122,67 @@ class Pairs:
 
     def _result(self, ended: PairsEnd) -> AbResult:
         self._judge.look()
-        return AbResult(
-            series=self._series,
-            answer=self._judge.answer,
-            pairs=self._judge.pairs,
-            stop=ended.stop,
-            why=ended.why,
-        )
+        judge = self._judge
+        return AbResult(series=self._series, answer=judge.answer, pairs=judge.pairs, stop=ended.stop, why=ended.why)
 
-    # -- which runs come next --------------------------------------------------------------------------
+    # -- the runs --------------------------------------------------------------------------------------
 
-    def _units(self) -> Iterator[Iterator[RunPlan]]:
-        """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
-        self._made = self._standing()  # a setup may have taken a while
-        if self._ended is None:
-            design = structs.replace(self._stated.design, budget_pairs=self._judge.budget)
-            self._series.entry = restated(
-                self._book, self._series.entry.id, lambda now: structs.replace(now, design=design)
-            )
-        for number in range(self._request.run.discard):
-            if self._ended is None:
-                yield self._orders(self._parts_of(self._copy, number + 1), discarded=True)
-        while self._ended is None:
-            began, parts = time.monotonic(), self._parts_of(*self._next())
-            yield self._orders([part for part in parts if part not in self._made])
-            if self._ended is None and self._made.issuperset(parts):
-                self._keep_setup()
-                self._judge.count(time.monotonic() - began)
-                self._ended = self._judge.look()
-                self._show(self._judge.line())
-
-    def _keep_setup(self) -> None:
-        run, setup = self._stated.run, redacted(self._request.setup, self._series.workspace.redactor)
-        if run is not None and setup not in (None, run.setup):
-            kept = structs.replace(run, setup=setup)
-            self._series.entry = restated(self._book, self._series.entry.id, lambda now: structs.replace(now, run=kept))
-
-    def _orders(self, parts: Sequence[Part], *, discarded: bool = False) -> Iterator[RunPlan]:
-        for part in parts:
+    def _until_enough(self) -> PairsEnd:
+        """Warm up, then make what is missing of each pair, until what was measured so far says that it is enough."""
+        judge, made = self._judge, self._made()  # a setup may have taken a while
+        self._restate(design=structs.replace(self._plan.design, budget_pairs=judge.budget))
+        ended: PairsEnd | None = None
+        for pair in range(1, self._request.run.discard + 1):
             # All sides warm up, so that it is known which of them fail.
-            if self._ended is not None and not discarded:
-                return
-            self._part = part
-            self._show()
-            case, at = self._cases[part.case], self._stated.question.values.index(part.side)
-            own = case.configs[at]
-            yield structs.replace(
-                self._request.run.plan(case.commands[at], self._series.entry.id),
-                # Whole configs have the value of the axis already.
-                config={**own, **({} if self._series.entry.recipe else self._axis.config(self._axis.values[at]))},
-                part=None if discarded else part,
-                repeat=None if discarded else part.pair,
-                discarded=discarded,
-                pin=f"pair {part.pair} {part.case}",
-            )
+            ended = ended or self._unit(self._plan.parts(pair, self._plan.copy), discarded=True)
+        units = self._plan.units(made)
+        while ended is None:
+            began = time.monotonic()
+            ended = self._unit([part for part in next(units) if part not in made])
+            if ended is None:
+                self._keep_setup()
+                judge.count(time.monotonic() - began)
+                ended = judge.look()
+                self._show(judge.line())
+        return ended
 
-    def _parts_of(self, copy: str, pair: int) -> list[Part]:
-        """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
-        sides, design = self._stated.question.values, self._stated.design
-        return [
-            Part(pair=pair, side=sides[place], case=name, copy=copy)
-            for name in self._cases
-            for place in design.order_of(pair, len(sides), name, copy)
-        ]
+    def _unit(self, parts: Sequence[Part], *, discarded: bool = False) -> PairsEnd | None:
+        """Make runs of a pair, and say what ends the comparison: a side failed, the code changed, a run was lost or
+        never started, or a request to stop came."""
+        failed: PairsEnd | None = None
+        left = [*parts]
+        try:
+            runs = self._series.each([parts], partial(self._order, discarded=discarded), together=self._is_together)
+            for part, run in runs:
+                left.remove(part)
+                if self._judge.is_end(run, part.side):
+                    failed = failed or self._failed(run, part)
+                    if not discarded:
+                        return failed
+        except CodeChanged as error:
+            if not discarded:
+                self._leave_out(parts[0], error.message)
+            return PairsEnd(Stop.CODE_CHANGED, f"{error.message}; {error.hint}")
+        if failed is not None or not left:
+            return failed
+        if self._series.is_stopped():
+            return PairsEnd(Stop.INTERRUPTED, self._judge.rest())
+        return None if discarded else self._failed(self._series.runs[-1], left[0])
 
-    def _whole(self) -> set[tuple[str, int]]:
-        """The pairs that are whole, by the copy that began their block."""
-        begun = {(part.copy, part.pair) for part in self._made}
-        return {pair for pair in begun if self._made.issuperset(self._parts_of(*pair))}
-
-    def _next(self) -> tuple[str, int]:
-        """The pair to make: one that is missing in a block that was begun, else the first of a new block."""
-        whole = self._whole()
-        blocks = sorted({((pair - 1) // BLOCK_PAIRS, copy) for copy, pair in whole})
-        begun = ((copy, block * BLOCK_PAIRS + place) for block, copy in blocks for place in range(1, BLOCK_PAIRS + 1))
-        new = (blocks[-1][0] + 1) * BLOCK_PAIRS + 1 if blocks else 1
-        return next((pair for pair in begun if pair not in whole), (self._copy, new))
-
-    def _is_part(self, run: Run) -> bool:
-        """Whether a run is made as a part of a pair, and need not be made again."""
-        return run.part is not None and not run.discarded and run_state(run, self._book.stage) == "finished"
+    def _order(self, part: Part, *, discarded: bool) -> RunPlan:
+        """The run that is a part."""
+        self._show(side=part.side)
+        case, at = self._cases[part.case], self._sides.index(part.side)
+        # Whole configs have the value of the axis already.
+        own = {} if self._series.entry.recipe else self._axis.config(self._axis.values[at])
+        return structs.replace(
+            self._request.run.plan(case.commands[at], self._series.entry.id),
+            config={**case.configs[at], **own},
+            part=None if discarded else part,
+            repeat=None if discarded else part.pair,
+            discarded=discarded,
+            pin=f"pair {part.pair} {part.case}",
+        )
 
     @property
     def _is_together(self) -> bool:
@@ -222,30 +190,39 @@ class Pairs:
         commands = [command for case in self._cases.values() for command in case.commands]
         return executor_of_commands(self._series.workspace, commands) is not None
 
-    def _budget(self, pairs: int) -> int:
-        """How many pairs the entry may have: so many more than it has, or what it states."""
-        request, design = self._request, self._stated.design
-        goes_on = request.run.entry_id is not None and request.max_pairs is None and pairs < design.budget_pairs
-        return design.budget_pairs if design.fixed or goes_on else pairs + request.pairs
+    # -- its record ------------------------------------------------------------------------------------
 
-    def _leave_out(self, why: str) -> None:
-        """Let no run of the pair that is being made count."""
+    def _restate(self, **parts: Design | Invocation) -> None:
+        """State these parts of the comparison in its entry."""
+
+        def changed(now: Entry) -> Entry:
+            return structs.replace(now, comparison=structs.replace(stated_in(now), **parts))
+
+        self._series.entry = self._book.change_entry(self._series.entry.id, changed)
+
+    def _keep_setup(self) -> None:
+        """State the setup that made the folders of a pair which is whole."""
+        run, setup = stated_in(self._series.entry).run, redacted(self._request.setup, self._series.workspace.redactor)
+        if run is not None and setup not in (None, run.setup):
+            self._restate(run=structs.replace(run, setup=setup))
+
+    def _leave_out(self, of: Part, why: str) -> None:
+        """Let no run of a pair count."""
         for run in self._book.runs(self._series.entry.id):
             part = run.part if not run.discarded and not is_own(run) else None
-            if part is not None and (part.copy, part.pair) == (self._part.copy, self._part.pair):
-                self._book.write_run(
-                    structs.replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}")))
-                )
+            if part is not None and (part.copy, part.pair) == (of.copy, of.pair):
+                left_out = (*run.problems, *noted(f"left out: {why}"))
+                self._book.write_run(structs.replace(run, discarded=True, problems=left_out))
 
     # -- what is said of it ----------------------------------------------------------------------------
 
-    def _failed(self, run: Run) -> str:
-        command = self._cases[self._part.case].commands[0]
+    def _failed(self, run: Run, part: Part) -> PairsEnd:
+        command = self._cases[part.case].commands[0]
         lacks = lacking(self._series.workspace, self._request.run, command)
-        return self._judge.failed(run, f"{self._axis.name}={self._part.side}", lacks)
+        return PairsEnd(Stop.FAILED, self._judge.failed(run, f"{self._axis.name}={part.side}", lacks))
 
-    def _show(self, text: str = "") -> None:
-        """Show a line, and how far the comparison is."""
+    def _show(self, text: str = "", *, side: str | None = None) -> None:
+        """Show a line, and how far the comparison is; `side`: that which is run now."""
         judge = self._judge
         series = SeriesProgress(
             made=judge.pairs,
@@ -254,6 +231,6 @@ class Pairs:
             is_at_most=not judge.is_fixed,
             left_s=judge.left_s,
             estimates=words.estimates(judge.answer) if judge.answer is not None else (),
-            note=f"{self._axis.name}={self._part.side}" if self._part.pair and self._ended is None else "",
+            note=f"{self._axis.name}={side}" if side is not None else "",
         )
         self._series.display.progress(text, series)

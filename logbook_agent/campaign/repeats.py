@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -91,24 +92,21 @@ def run(
             commands = [command for command in commands if command.planned in pending]
             if not commands:
                 raise _nothing_planned(workspace, book.record(earlier.id), request)
-        orders = _orders(request, commands, made.entry.id)
+        # Numbers below 1 are those of warm-ups.
+        slots = [(c, number) for c in commands for number in range(1 - request.discard, request.times + 1)]
+
+        def order(slot: tuple[Command, int]) -> RunPlan:
+            command, number = slot
+            repeat = number if request.times > 1 and number > 0 else None
+            return structs.replace(request.plan(command, made.entry.id), repeat=repeat, discarded=number < 1)
+
         if is_sent:
-            made.send(next(orders))
+            made.send(order(slots[0]))
         else:
-            for _ in made.each([orders]):
-                pass
+            deque(made.each([slots], order), maxlen=0)
     workspace.warnings += _unmeasured(made) if not is_sent else []
     workspace.warnings += _rest(made, request, commands)
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
-
-
-def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> Iterator[RunPlan]:
-    """Each command as often as it is to be repeated, after its warm-ups."""
-    for command in commands:
-        # Numbers below 1 are those of warm-ups.
-        for number in range(1 - request.discard, request.times + 1):
-            repeat = number if request.times > 1 and number > 0 else None
-            yield structs.replace(request.plan(command, entry_id), repeat=repeat, discarded=number < 1)
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:

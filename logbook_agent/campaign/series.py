@@ -1,9 +1,9 @@
 """A series of runs in one entry: those of `run`, `ab`, `sweep` and `ci`.
 
-A planner says which runs come next, from what was measured so far: `repeats` those of a command, `sweep` those of a
-plan, `pairs` those of a comparison. It yields units: the runs of one are compared with one another, so they meet one
-machine. The series makes them, handles requests to stop, keeps the view up to date, and decides the exit code. Where
-what comes next follows from the runs there are, one process at a time drives an entry.
+Each command plans its runs by (case, side, repeat), and all go one way. A plan is units of slots: the runs of a unit
+are compared with one another, so they meet one machine. What the record has of a plan is left out; a slot is made an
+order when its turn comes. The series makes the runs, handles requests to stop, keeps the view up to date, and decides
+the exit code. Where what comes next follows from the runs there are, one process at a time drives an entry.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field, structs
 
@@ -34,8 +34,8 @@ from logbook_agent.text.shell_words import command_line
 if TYPE_CHECKING:
     from logbook_agent.campaign.code_guard import CodeGuard
 
-# Lazy: an order of a unit may follow from the run before it, where one is made at a time.
-Units = Iterable[Iterable[RunPlan]]
+# What a planner asks a run for: a command and its repeat, a part of a pair, a run of a recipe's plan.
+Slot = TypeVar("Slot")
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
 # What to do where the machine is busy: with runs that are compared in pairs, and with others.
@@ -108,28 +108,31 @@ class RunSeries(Struct, eq=False):
     guard: CodeGuard | None = None
     _refreshed: float = field(default_factory=time.monotonic)
 
-    def each(self, units: Units, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
-        """Make the runs of each unit, and yield each with its place among all orders as it has ended: the next order is
-        asked for afterwards. It ends early after a run that was cut off, and at a request to stop. `together`: a unit
-        is sent to its executor as a whole, which makes `at_most` of its runs at a time."""
-        first = 0
-        for orders in units:
-            sent = iter([list(orders)]) if together or at_most > 1 else ([order] for order in orders)
-            for unit in filter(None, sent):
+    def each(
+        self,
+        units: Iterable[Sequence[Slot]],
+        order: Callable[[Slot], RunPlan],
+        *,
+        together: bool = False,
+        at_most: int = 1,
+    ) -> Iterator[tuple[Slot, Run]]:
+        """Make the runs that a planner wants, unit by unit, and yield each as it has ended: the next slot is asked for
+        afterwards. It ends early after a run that was cut off, and at a request to stop. `together`: a unit is sent to
+        its executor as a whole, which makes `at_most` of its runs at a time."""
+        for slots in units:
+            for sent in filter(None, [slots] if together or at_most > 1 else [[slot] for slot in slots]):
                 if self.is_stopped():
                     return
-                last: dict[int, Run] = {}
-                for place, run in self._made(unit, at_most):
+                orders, last = [*map(order, sent)], dict[int, Run]()
+                for place, run in self._made(orders, at_most):
                     last[place] = run
                     if is_made(run):
-                        yield first + place, run
+                        yield sent[place], run
                 # One that warms up may fail to start: what follows says whether that matters.
-                is_lost = not all(is_made(run) or unit[place].discarded for place, run in last.items())
-                is_cut = self.refused is not None or is_lost
+                is_lost = not all(is_made(run) or orders[place].discarded for place, run in last.items())
                 # At a request to stop, some of many are never sent.
-                if is_cut or (at_most > 1 and self.is_stopped()):
+                if self.refused is not None or is_lost or (at_most > 1 and self.is_stopped()):
                     return
-                first += len(unit)
 
     def own(self, orders: Iterable[RunPlan], *, shown: bool = False) -> Run | None:
         """Make the commands of setup or teardown, after a line for each (`shown`: with the command), and return the

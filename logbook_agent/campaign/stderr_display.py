@@ -14,7 +14,25 @@ def to_stderr(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-class StderrDisplay:
+class ProgressDisplay:
+    """A line for each step of a series; the output of commands is not shown."""
+
+    shows_output = False
+
+    def output(self, stream: Stream, data: bytes) -> None: ...
+
+    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
+
+    def done(self) -> None: ...
+
+    def began(self, entry_id: str) -> None: ...
+
+    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
+        if text:
+            to_stderr(text)
+
+
+class StderrDisplay(ProgressDisplay):
     """A run's output goes to stderr as it comes."""
 
     shows_output = True
@@ -27,24 +45,3 @@ class StderrDisplay:
     def output(self, stream: Stream, data: bytes) -> None:
         self._stream.write(self._decode(data))
         self._stream.flush()
-
-    def tick(self, last_result: str | None, log_bytes: int) -> None:
-        pass
-
-    def done(self) -> None:
-        pass
-
-    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
-        to_stderr(text)
-
-    def began(self, entry_id: str) -> None:
-        pass
-
-
-class ProgressDisplay(StderrDisplay):
-    """Output of commands is not shown, progress is."""
-
-    shows_output = False
-
-    def output(self, stream: Stream, data: bytes) -> None:
-        pass

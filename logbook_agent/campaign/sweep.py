@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -22,13 +22,12 @@ from logbook_agent.campaign.sweep_request import (
     onward,
     prepare_sweep,
     requested,
-    sweep_of,
 )
 from logbook_agent.findings.advice import sweep_more, unreported
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN, SeriesProgress
+from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN, SeriesProgress, plan_runs
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan, check_budget
@@ -81,9 +80,8 @@ class _Sweep:
     def carry_out(self) -> sweep_entry.SweepResult:
         """Make every run that is missing, and check the rows against the plan."""
         # The tool may have died between a run and the row of its failure.
-        for runs in self._progress().made.values():
-            for run in runs:
-                self._kept(run)
+        for run in plan_runs(self._book.runs(self._series.entry.id)):
+            self._kept(run)
         progress = structs.replace(self._progress(), retries=self._request.retry_failed)
         done, entry_id = len(self._plan) - len(progress.todo), self._series.entry.id
         if done:
@@ -102,8 +100,8 @@ class _Sweep:
 
     def _progress(self) -> Progress:
         """What there is of the plan now."""
-        begun = sweep_of(self._book, self._series.entry.id)
-        return Progress(workspace=self._workspace, book=self._book, plan=self._plan, begun=begun)
+        record = self._book.record(self._series.entry.id)
+        return Progress(workspace=self._workspace, book=self._book, plan=self._plan, record=record)
 
     def _own(self, label: str, commands: Sequence[PlannedCommand], failed: str, folder: Path | None = None) -> bool:
         """Make setup or teardown, each command a run of the entry, and say whether its runs can follow."""
@@ -117,11 +115,15 @@ class _Sweep:
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
-        tally, todo = progress.tally, progress.todo
+        tally, todo, at_most = progress.tally, progress.todo, self._request.parallel
+        # One after another, the sides of a pair are a unit of their own.
+        units = [todo] if at_most > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
+        together = self._executor is not None and self._plan.is_comparison
         self._show(tally, len(todo))
-        for made, (planned, run) in enumerate(self._planned_runs(todo), start=1):
+        runs = self._series.each(units, self._order, together=together, at_most=at_most)
+        for made, (planned, run) in enumerate(runs, start=1):
             self._took_s += [run.duration_s] if run.duration_s is not None else []
-            [kept] = progress.judge([self._kept(run)])
+            kept = progress.judge(self._kept(run))
             tally.add(planned.case, kept)
             name = f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}"
             self._show(tally, len(todo) - made, f"{name}: {sweep_entry.measured_text(tally, kept)}")
@@ -129,14 +131,6 @@ class _Sweep:
         # A case that was not measured may be the best.
         if not self._series.is_cut_off and not progress.todo and progress.to_compare:
             self._compare(progress)
-
-    def _planned_runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
-        """Runs of the plan as they end. One after another, the sides of a pair are a unit of their own."""
-        units = [todo] if self._request.parallel > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
-        orders = (map(self._order, unit) for unit in units)
-        together = self._executor is not None and self._plan.is_comparison
-        for place, run in self._series.each(orders, together=together, at_most=self._request.parallel):
-            yield todo[place], run
 
     def _pin(self, planned: PlannedRun) -> str:
         """What is compared is made on one machine: the sides of a pair, or each case once."""

@@ -139,33 +139,15 @@ class SweepResult(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
     @property
-    def planned(self) -> int:
-        return len(self.progress.plan)
-
-    @property
-    def left(self) -> int:
-        """How many runs of the plan are still to be made."""
-        return len(self.progress.todo)
-
-    @property
-    def failed(self) -> int:
-        """How many runs of the plan failed."""
-        return sum(map(has_failed, self.progress.judged.values()))
-
-    @property
     def best(self) -> Best | None:
         """The case that came out best, of a plan that explores."""
-        return self.progress.tally.best() if self.progress.plan.confirm and not self.left else None
-
-    @property
-    def interrupted(self) -> bool:
-        return self.series.is_interrupted
+        return self.progress.tally.best() if self.progress.plan.confirm and not self.progress.todo else None
 
     @property
     def exit_status(self) -> int:
-        if self.interrupted or self.series.refused is not None:
+        if self.series.is_interrupted or self.series.refused is not None:
             return self.series.exit_status
-        return int(bool(self.problems or self.failed))
+        return int(bool(self.problems or self.progress.failed))
 
     def data(self) -> dict[str, object]:
         entry, runs, best = self.series.entry, self.series.runs, self.best
@@ -173,11 +155,11 @@ class SweepResult(Struct, frozen=True, kw_only=True):
             "id": entry.id,
             "title": entry.title,
             "exit_status": self.exit_status,
-            "planned": self.planned,
+            "planned": len(self.progress.plan),
             "rows": self.rows,
-            "failed": self.failed,
+            "failed": self.progress.failed,
             "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in runs),
-            "interrupted": self.interrupted,
+            "interrupted": self.series.is_interrupted,
             "best": to_builtins(best) if best is not None else None,
             "answer": answer_data(self.answer) if self.answer is not None else None,
             "stopped": self.stopped or None,

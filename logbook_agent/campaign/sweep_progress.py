@@ -8,14 +8,15 @@ from functools import cached_property
 from msgspec import Struct
 
 from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, describe
-from logbook_agent.findings.read import read
+from logbook_agent.findings.comparison.answers import answer_of
 from logbook_agent.findings.summaries import baseline_cases, is_case, unit_of, value_in
-from logbook_agent.model.entry import Entry, RecipeUse
-from logbook_agent.model.gates import gates_of, judged
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.gates import judged
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import (
     TEARDOWN,
     PlanKey,
+    Record,
     best_pairs,
     ended_badly,
     has_failed,
@@ -28,30 +29,6 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-
-# -- sweeps of a logbook -------------------------------------------------------------------------------
-
-
-class EarlierSweep(Struct, frozen=True, kw_only=True, dict=True):
-    """An entry that carries out a plan of a recipe."""
-
-    entry: Entry
-    use: RecipeUse
-    runs: tuple[Run, ...]
-
-    @cached_property
-    def made(self) -> dict[PlanKey, list[Run]]:
-        return made_of_plan(self.runs)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every run of the plan has been made; comparison and teardown are another matter."""
-        return len(self.made) >= self.use.runs
-
-    @property
-    def failed(self) -> int:
-        """How many runs of the plan are failures."""
-        return sum(has_failed(run) for runs in self.made.values() for run in runs)
 
 
 def deciding(plan: SweepPlan, book: Book | None) -> Metric | None:
@@ -67,37 +44,40 @@ def deciding(plan: SweepPlan, book: Book | None) -> Metric | None:
 
 
 class Progress(Struct, frozen=True, kw_only=True, dict=True):
-    """How far a plan is in the sweep that has `begun`; without one, nothing is made. `retries`: failed runs
-    are to be made again."""
+    """How far a plan is in the sweep of a `record`, with its runs as they are judged; without one, nothing is made.
+    `retries`: failed runs are to be made again."""
 
     workspace: Workspace
     book: Book | None
     plan: SweepPlan
-    begun: EarlierSweep | None = None
+    record: Record | None = None
     retries: bool = False
 
     @property
     def entry(self) -> Entry | None:
-        return self.begun.entry if self.begun is not None else None
+        return self.record.entry if self.record is not None else None
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(status.run for status in self.record.runs) if self.record is not None else ()
+
+    @cached_property
+    def _ended(self) -> dict[PlanKey, list[Run]]:
+        return made_of_plan(self.runs)
 
     @property
-    def runs(self) -> tuple[Run, ...]:
-        return self.begun.runs if self.begun is not None else ()
+    def failed(self) -> int:
+        """How many runs of the plan are failures."""
+        return sum(has_failed(run) for runs in self._ended.values() for run in runs)
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
         """The runs of cases that need not be made again."""
-        made = self.begun.made if self.begun is not None else {}
-        return {key: runs for key, runs in made.items() if not (self.retries and any(map(has_failed, runs)))}
+        return {key: runs for key, runs in self._ended.items() if not (self.retries and any(map(has_failed, runs)))}
 
-    @cached_property
-    def judged(self) -> dict[int, Run]:
-        """Those by their numbers, as they are judged."""
-        return {run.run: run for run in self.judge([run for runs in self.made.values() for run in runs])}
-
-    def judge(self, runs: Sequence[Run]) -> tuple[Run, ...]:
-        """Runs as the gates of the logbook and the recipe judge them."""
-        return judged(runs, gates_of(self.plan.recipe.gates, self.book.header.gates if self.book is not None else ()))
+    def judge(self, run: Run) -> Run:
+        """A run that was just made, as the gates judge it by itself."""
+        return judged([run], self.record.gates if self.record is not None else ())[0]
 
     def made_of(self, planned: PlannedRun) -> Sequence[Run]:
         """What was made of a run of the plan: of its config as the record has it, and of that repeat."""
@@ -114,7 +94,7 @@ class Progress(Struct, frozen=True, kw_only=True, dict=True):
         tally = Tally(self.plan, deciding(self.plan, self.book))
         for planned in self.plan:
             for run in self.made_of(planned):
-                tally.add(planned.case, self.judged[run.run])
+                tally.add(planned.case, run)
         return tally
 
     @cached_property
@@ -139,9 +119,9 @@ class Progress(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def _is_settled(self) -> bool:
         """Whether the comparison that the entry states is settled."""
-        if self.book is None or self.entry is None or self.entry.comparison is None:
+        if self.book is None or self.record is None:
             return False
-        answer = read(self.workspace, self.book).comparisons.answer_of(self.entry.id)
+        answer = answer_of(self.record, self.book.header.metrics)
         return answer is not None and answer.is_settled
 
     @property
@@ -192,15 +172,23 @@ class Tally:
 
     def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
         self._plan, self.metric = plan, metric
+        self._sign = -1 if metric is not None and metric.direction == "min" else 1
         self._values: dict[str | None, dict[str, list[float]]] = {}
-        self._medians: dict[str | None, dict[str, float]] = {}
+        # The median of each case, by its key, the better the higher; and the best case that is not a control.
+        self._ranks: dict[str | None, dict[str, float]] = {}
+        self._top: dict[str | None, str] = {}
 
     def add(self, case: PlannedCase, run: Run) -> None:
         """Count what a run of a case measured."""
         for value, unit in self.measured(run):
-            values = self._values.setdefault(unit, {}).setdefault(case.key, [])
+            values, ranks = self._values.setdefault(unit, {}).setdefault(case.key, []), self._ranks.setdefault(unit, {})
             values.append(value)
-            self._medians.setdefault(unit, {})[case.key] = median(values)
+            ranks[case.key] = self._sign * median(values)
+            if not case.is_control:
+                top = self._top.setdefault(unit, case.key)
+                # That of the best case may have fallen.
+                able = [key for key in ranks if not self._plan.by_key[key].is_control] if top == case.key else [top]
+                self._top[unit] = max(*able, case.key, key=ranks.__getitem__)
 
     def measured(self, run: Run) -> list[tuple[float, str | None]]:
         """What each row of a run measured of the metric, the median of its samples, and its unit."""
@@ -222,20 +210,15 @@ class Tally:
         ranked = f"only values in {self.unit} are" if self.unit in self._values else "nothing is"
         return [f"{self.metric.name} has values in {units}: {ranked} ranked"]
 
-    def _ranked(self) -> dict[str, float]:
-        """The median of each case, by its key, the better the higher."""
-        sign = -1 if self.metric is not None and self.metric.direction == "min" else 1
-        return {key: sign * value for key, value in self._medians.get(self.unit, {}).items()}
-
     def best(self) -> Best | None:
         """The best case that is not a control; None when the metric has no direction or nothing was measured."""
-        unit, metric, ranks = self.unit, self.metric, self._ranked()
-        able = [key for key in ranks if not self._plan.by_key[key].is_control]
-        if metric is None or metric.direction is None or not able:
+        unit, metric = self.unit, self.metric
+        key = self._top.get(unit)
+        if metric is None or metric.direction is None or key is None:
             return None
-        key = max(able, key=ranks.__getitem__)
-        label, runs = describe(self._plan, self._plan.by_key[key]), len(self._values[unit][key])
-        return Best(case=key, label=label, metric=metric.name, unit=unit, value=self._medians[unit][key], runs=runs)
+        label, values = describe(self._plan, self._plan.by_key[key]), self._values[unit][key]
+        value = median(values)
+        return Best(case=key, label=label, metric=metric.name, unit=unit, value=value, runs=len(values))
 
     def contenders(self, baseline: Mapping[str, Scalar] | None) -> tuple[PlannedCase, PlannedCase] | None:
         """The case to compare and its base, after exploring: of those that are no base the one that is best against its
@@ -243,7 +226,7 @@ class Tally:
         runner-up. None where two cases have no value."""
         if self.best() is None:
             return None
-        ranks = self._ranked()
+        ranks = self._ranks.get(self.unit, {})
         bases = {key: base for key, base in bases_of(self._plan, baseline).items() if key in ranks}
         used = {base.key for base in bases.values()}
         able = [case for key in ranks if not (case := self._plan.by_key[key]).is_control and key not in used]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
 from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, case_key, estimate
 from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, bases_of
+from logbook_agent.campaign.sweep_progress import Progress, bases_of
 from logbook_agent.findings.comparison.rule import fewest_pairs
-from logbook_agent.model.entry import is_withdrawn
+from logbook_agent.model.entry import RecipeUse, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
-from logbook_agent.model.record import SETUP, TEARDOWN, is_own
+from logbook_agent.model.record import SETUP, TEARDOWN, Record, is_own, made_of_plan
+from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command
@@ -63,31 +65,45 @@ class Prepared(Struct, frozen=True, kw_only=True):
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
     """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
     book = _book(workspace, request, needed=needs_logbook or request.entry_id is not None)
-    resumed = sweep_of(book, request.entry_id) if book is not None and request.entry_id is not None else None
-    if resumed is not None:
-        request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
-    elif request.entry_id is not None:
+    resumed = book.record(book.resolve(request.entry_id)) if book is not None and request.entry_id is not None else None
+    use = resumed.entry.recipe if resumed is not None else None
+    if resumed is not None and use is None:
         raise UsageError(
-            f"{request.entry_id} is not a sweep",
-            cause="it does not run a recipe",
-            hint="list the recipes: logbook sweep",
+            f"{resumed.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
+    if resumed is not None and use is not None:
+        request, workspace = _as_begun(workspace, request, use), _where_begun(workspace, resumed)
     plan = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
-    earlier = list(earlier_sweeps(book)) if book is not None else []
     check_controls(plan)
-    if resumed is not None:
-        _check_unchanged(workspace, request, resumed, plan)
-    cost = estimate(plan, durations_s(earlier, plan.recipe.name, plan.scale))
-    progress = Progress(workspace=workspace, book=book, plan=plan)
-    begun = resumed or _begun(progress, request, earlier)
-    plan = _drawn(plan, begun, earlier)
+    if resumed is not None and use is not None:
+        _check_unchanged(workspace, request, resumed.id, use, plan)
+    earlier = [*earlier_sweeps(book)] if book is not None else []
+    progress = Progress(workspace=workspace, book=book, plan=plan, record=resumed)
+    progress = progress if resumed is not None else _begun(progress, request, earlier)
+    progress = structs.replace(
+        progress, plan=_drawn(plan, progress.entry.recipe if progress.entry is not None else None, earlier)
+    )
     # The plan of a sweep that has begun stays as it is.
-    warnings = can_answer(plan) if begun is None else []
+    warnings = can_answer(plan) if progress.record is None else []
     if book is not None:
-        warnings += comes_first(plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
-    retries = request.retry_failed and begun is not None and begun.failed > 0
-    progress = structs.replace(progress, plan=plan, begun=begun, retries=retries)
-    return Prepared(request=request, warnings=warnings, cost=cost, progress=progress)
+        warnings += comes_first(plan, {one.use.name for one in earlier if len(made_of_plan(one.runs)) >= one.use.runs})
+    return Prepared(
+        request=request,
+        warnings=warnings,
+        cost=estimate(plan, [*_durations_s(earlier, plan)]),
+        progress=structs.replace(progress, retries=request.retry_failed and progress.failed > 0),
+    )
+
+
+class EarlierSweep(NamedTuple):
+    """An entry that carries out a plan of a recipe."""
+
+    record: Record
+    use: RecipeUse
+
+    @property
+    def runs(self) -> list[Run]:
+        return [status.run for status in self.record.runs]
 
 
 def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
@@ -95,29 +111,23 @@ def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
     for entry_id in reversed(book.entry_ids()):
         # Another entry's damage is told elsewhere.
         with contextlib.suppress(StoreError):
-            if "\nrecipe:" in book.entry_text(entry_id) and (sweep := sweep_of(book, entry_id)) is not None:
-                yield sweep
+            if "\nrecipe:" in book.entry_text(entry_id) and (use := (record := book.record(entry_id)).entry.recipe):
+                yield EarlierSweep(record, use)
 
 
-def sweep_of(book: Book, entry_id: str) -> EarlierSweep | None:
-    """The sweep of an entry, if it is one. Raises StoreError when a run of it cannot be read."""
-    entry = book.entry(entry_id)
-    if entry.recipe is None:
-        return None
-    return EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry.id))
+def _durations_s(earlier: Sequence[EarlierSweep], plan: SweepPlan) -> Iterator[float]:
+    """How long finished runs of this recipe's cases took at its scale."""
+    for sweep in earlier:
+        for run in sweep.runs if (sweep.use.name, sweep.use.scale) == (plan.recipe.name, plan.scale) else ():
+            if run.duration_s is not None and run.exit is not None and not run.exit.code and not is_own(run):
+                yield run.duration_s
 
 
-def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> list[float]:
-    """How long finished runs of a recipe's cases took at a scale."""
-    runs = [run for s in sweeps if (s.use.name, s.use.scale) == (name, scale) for run in s.runs if not is_own(run)]
-    return [run.duration_s for run in runs if run.duration_s is not None and run.exit is not None and not run.exit.code]
-
-
-def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
+def _drawn(plan: SweepPlan, begun: RecipeUse | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
     """The plan with the seed that draws its order: that of the sweep which is resumed; else the recipe's, or one that
     no earlier sweep of this plan had."""
     if begun is not None:
-        return plan if begun.use.seed is None else structs.replace(plan, seed=begun.use.seed)
+        return plan if begun.seed is None else structs.replace(plan, seed=begun.seed)
     if plan.recipe.seed is not None or not earlier:
         return plan
     return structs.replace(plan, seed=sum(sweep.use.digest == plan.digest for sweep in earlier))
@@ -130,23 +140,23 @@ def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more
     return sweep_command(recipe, *more, scale=scale, sets=sets, on=request.on, named=named)
 
 
-def _begun(fresh: Progress, request: SweepRequest, earlier: Sequence[EarlierSweep]) -> EarlierSweep | None:
-    """The sweep of the same plan to resume: the newest unfinished one, or with `retry_failed` the newest with failed
-    runs. None: start a new one."""
+def _begun(fresh: Progress, request: SweepRequest, earlier: Sequence[EarlierSweep]) -> Progress:
+    """The progress in the sweep of the same plan to resume: the newest unfinished one, or with `retry_failed` the
+    newest with failed runs. Without one a new sweep is started."""
     if request.new:
-        return None
+        return fresh
     digest = fresh.plan.digest if earlier else ""
-    same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
-    same = [s for s in same if not is_withdrawn(s.entry.state)]
-    if not request.retry_failed:
-        return next((s for s in same if not structs.replace(fresh, begun=s).is_finished), None)
-    if failed := [s for s in same if s.failed]:
-        return failed[0]
-    raise UsageError(
-        f"no run of {fresh.plan.recipe.name} has failed",
-        cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
-        hint=f"run it: {onward(fresh.workspace, request, fresh.book)}",
-    )
+    same = (sweep for sweep in earlier if (sweep.use.digest, sweep.use.on) == (digest, request.on))
+    states = [structs.replace(fresh, record=r) for r, _ in same if not is_withdrawn(r.entry.state)]
+    found = next((one for one in states if (one.failed if request.retry_failed else not one.is_finished)), None)
+    if found is None and request.retry_failed:
+        entry = states[0].entry if states else None
+        raise UsageError(
+            f"no run of {fresh.plan.recipe.name} has failed",
+            cause=f"{entry.id} has this plan and no failures" if entry is not None else "no entry has this plan",
+            hint=f"run it: {onward(fresh.workspace, request, fresh.book)}",
+        )
+    return found or fresh
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
@@ -158,9 +168,8 @@ def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book 
         return None
 
 
-def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
+def _as_begun(workspace: Workspace, request: SweepRequest, use: RecipeUse) -> SweepRequest:
     """The request, completed with recipe, scale, values and executor of the sweep that it resumes."""
-    use = resumed.use
     name = request.recipe or (str(workspace.root.parent / use.file) if use.file else use.name)
     scale, on = request.scale or use.scale, request.on or use.on
     given = {text.partition("=")[0] for text in request.sets}
@@ -168,17 +177,18 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
     return structs.replace(request, recipe=name, scale=scale, sets=sets, on=on)
 
 
-def _where_begun(workspace: Workspace, resumed: EarlierSweep) -> Workspace:
+def _where_begun(workspace: Workspace, resumed: Record) -> Workspace:
     """The workspace in the folder in which the runs of a sweep were made."""
-    place = next((run.cwd for run in resumed.runs if run.cwd is not None), None)
+    place = next((status.run.cwd for status in resumed.runs if status.run.cwd is not None), None)
     if place is None:
         return workspace
     return structs.replace(workspace, cwd=folder_of(place, workspace), root_option=str(workspace.root))
 
 
-def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, plan: SweepPlan) -> None:
+def _check_unchanged(
+    workspace: Workspace, request: SweepRequest, entry_id: str, use: RecipeUse, plan: SweepPlan
+) -> None:
     """Raises UsageError when a resumed sweep would run on another machine, or with another plan."""
-    use, entry_id = resumed.use, resumed.entry.id
     again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
     if request.on != use.on:
         raise UsageError(

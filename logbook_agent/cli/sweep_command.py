@@ -115,14 +115,15 @@ _SHOWN_PROBLEMS = 10
 
 
 def result_text(result: SweepResult) -> str:
-    entry_id = result.series.entry.id
-    following = sweep_more(entry_id) if result.interrupted or result.left else f"logbook table {entry_id}"
+    entry_id, left = result.series.entry.id, result.progress.todo
+    following = sweep_more(entry_id) if result.series.is_interrupted or left else f"logbook table {entry_id}"
     return "\n".join([*_result_lines(result), f"next: {following}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
-    failed = f", {result.failed} failed" if result.failed else "" if result.left else ", none failed"
-    lines = [f"{result.series.entry.id}: {result.rows} of {result.planned} rows{failed}"]
+    progress, entry_id = result.progress, result.series.entry.id
+    failed = f", {progress.failed} failed" if progress.failed else "" if progress.todo else ", none failed"
+    lines = [f"{entry_id}: {result.rows} of {len(progress.plan)} rows{failed}"]
     best = result.best
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
@@ -136,10 +137,10 @@ def _result_lines(result: SweepResult) -> list[str]:
     if len(result.problems) > _SHOWN_PROBLEMS:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines.append(f"rows: {result.csv}")
-    if result.failed:
-        plan, use = result.progress.plan, result.series.entry.recipe
+    if progress.failed:
+        plan, use = progress.plan, result.series.entry.recipe
         # What is compared has one code.
-        again = sweep_more(result.series.entry.id, "--retry-failed")
+        again = sweep_more(entry_id, "--retry-failed")
         again = sweep_anew(use) if use is not None and plan.is_comparison else again
         lines.append(f"what failed fails again on the same code; once that is mended: {again}")
     return lines

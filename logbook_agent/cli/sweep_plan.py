@@ -78,7 +78,7 @@ def plan_text(prepared: Prepared) -> str:
 
 
 def _begun(prepared: Prepared, entry_id: str) -> str:
-    count = prepared.progress.begun.failed if prepared.progress.begun is not None else 0
+    count = prepared.progress.failed
     failed = counted(count, "failed run")
     if prepared.progress.retries:
         return f"resumes {entry_id}, and retries its {failed}"

@@ -123,6 +123,13 @@ class SweepPlan(Struct, frozen=True, kw_only=True, dict=True):
         return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
 
     @cached_property
+    def shaped(self) -> set[str]:
+        """The keys that shapes with a name set, and no control changes."""
+        axes = [axis for axis in self.recipe.axes.values() if any(point.name is not None for point in axis.points)]
+        named = {key for axis in axes for key in axis.keys}
+        return named - {key for control in self.recipe.controls for key in control.values}
+
+    @cached_property
     def by_key(self) -> dict[str, PlannedCase]:
         return {case.key: case for case in self.cases}
 
@@ -225,10 +232,7 @@ def _compared(recipe: Recipe, varied: Sequence[str], case: PlannedCase) -> Plann
 
 def describe(plan: SweepPlan, case: PlannedCase) -> str:
     """A case for people: the names of its shapes, and the varied keys that those do not set."""
-    recipe = plan.recipe
-    named = {key for axis in recipe.axes.values() if any(p.name is not None for p in axis.points) for key in axis.keys}
-    named -= {key for control in recipe.controls for key in control.values}
-    pairs = [f"{key}={spelt(case.values[key])}" for key in plan.varied if key not in named]
+    pairs = [f"{key}={spelt(case.values[key])}" for key in plan.varied if key not in plan.shaped]
     return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
 
 

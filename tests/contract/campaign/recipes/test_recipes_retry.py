@@ -85,3 +85,15 @@ def test_pairs_whose_side_failed_are_made_anew_of_mended_code(started: Cli, fold
     again = started("sweep", "demo", "--new", "--json").data
     assert (again["id"], again["failed"], again["answer"]["pairs"]) == ("MOE-001", 0, 20)
     assert "MOE-000" not in started("next").out
+
+
+@pytest.mark.slow
+def test_a_run_that_a_gate_failed_is_made_again_too(started: Cli, folder: Path) -> None:
+    bench = 'echo "RESULT tflops=$1 ok=$([ "$1" = 2 ] && [ ! -e mended ] && echo 0 || echo 1)"\n'
+    write_recipe(folder, RECIPE + "gates: [ok == 1]\n", bench=bench)
+    first = started("sweep", "demo", "--set", "size=1,2")
+    assert (first.code, "2 failed" in first.out) == (1, True)
+    (folder / "mended").touch()
+    assert ": logbook sweep --id MOE-000 --retry-failed\n" in first.out
+    again = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
+    assert (again.code, again.data["rows"], again.data["failed"], again.data["ran"]) == (0, 4, 0, 2)

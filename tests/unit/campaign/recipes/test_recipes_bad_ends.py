@@ -10,10 +10,10 @@ from msgspec import structs
 
 from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.reading import parse_recipe
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Tally
+from logbook_agent.campaign.sweep_progress import Tally
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.header import Metric
-from logbook_agent.model.record import record_of
+from logbook_agent.model.record import made_of_plan, record_of
 from logbook_agent.model.run import Exit, Measurement, Row, Run, Scalar
 
 MODES = """\
@@ -38,7 +38,7 @@ def test_the_state_of_an_entry_and_its_sweep_agree_on_which_runs_are_made(
     entry = Entry(id="E-000", opened="", title="Modes", recipe=use)
     first = Run(entry="E-000", run=1, argv=("x",), started="", exit=Exit(code=0), config={"mode": 1}, label="first")
     runs = (first, structs.replace(first, run=2, config=config, label=label))
-    assert not EarlierSweep(entry=entry, use=use, runs=runs).is_complete
+    assert len(made_of_plan(runs)) == 1
     assert record_of(entry, runs, lambda run: "gone").state == "interrupted"
 
 
