@@ -7,16 +7,16 @@ than its room, it is cut. The same logbook and links give the same bytes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
 from msgspec import Struct, structs
 
-from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.issue import inert
 from logbook_agent.issue.destination import links_of
-from logbook_agent.issue.issue_body import IssueValues, LeftFile, all_pictured
+from logbook_agent.issue.issue_body import IssueValues, address_of
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.update_text import entry_values, snapshot_values
 from logbook_agent.issue.values import SyncedEntry, SyncRequest, Wanted
@@ -54,11 +54,12 @@ def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: Reposi
         found=found, header=header, links=links_of(workspace, book, issue), plots=named_plots(book, found, None)
     )
     plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
-    files = {record.id: left for record in found.contents.records if (left := _files_of(record))}
+    # The files of runs that others can see, by the whole name of their entry.
+    left = Counter(path.split("/")[1] for path in values.links.files if path.startswith("runs/"))
     readable = {e["id"] for e in found.summaries}
     wanted = Wanted(
         book=book_key(recorded),
-        entries=tuple(_entry(values, e["id"], plots.get(e["id"], ()), files.get(e["id"], ())) for e in found.summaries),
+        entries=tuple(_entry(values, e["id"], plots.get(e["id"], ()), left[e["name"]]) for e in found.summaries),
         chosen=_chosen(found, request.entries),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
@@ -70,7 +71,7 @@ def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: Reposi
     return BookTexts(wanted=wanted, values=values, workspace=workspace, plots=plots)
 
 
-def _entry(values: IssueValues, entry_id: str, plots: Sequence[NamedPlot], files: Sequence[LeftFile]) -> SyncedEntry:
+def _entry(values: IssueValues, entry_id: str, plots: Sequence[NamedPlot], files: int) -> SyncedEntry:
     summary, later = values.thread.by_id[entry_id], values.thread.standing[entry_id].later
     is_linked = entry_id in values.links.entries
     return SyncedEntry(
@@ -79,7 +80,7 @@ def _entry(values: IssueValues, entry_id: str, plots: Sequence[NamedPlot], files
         # Without entries that refer to it, the digest is that of its own record.
         digest=digest(summary["digest"], later) if later else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
-        shown=is_linked + (is_linked and all_pictured(values.links, plots, files)),
+        shown=1 + files + sum(address_of(values.links, plot) is not None for plot in plots) if is_linked else 0,
     )
 
 
@@ -102,14 +103,6 @@ def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
                 f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
             )
     return ids
-
-
-def _files_of(record: Record) -> Sequence[LeftFile]:
-    """The files that the runs of an entry left; none where the feature that shows them is missing."""
-    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
-        return ()
-    found: Sequence[LeftFile] = showing.named(record)
-    return found
 
 
 class BookTexts(Struct, kw_only=True, dict=True):
@@ -160,7 +153,7 @@ class BookTexts(Struct, kw_only=True, dict=True):
     def _entries(self, entry_ids: Sequence[str], cap: int) -> list[dict[str, object]]:
         render = partial(table_text, self._templates)
         return [
-            entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
+            entry_values(self.values, record, self.plots.get(record.id, ()), render, cap)
             for record in map(self._cited, entry_ids)
         ]
 

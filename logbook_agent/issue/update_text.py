@@ -10,9 +10,10 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.issue import inert
-from logbook_agent.issue.issue_body import IssueValues, LeftFile, files, pictures
+from logbook_agent.issue.issue_body import IssueValues, pictures
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
+from logbook_agent.pages.blocks import artifacts_text
 from logbook_agent.pages.embedded import NamedPlot
 from logbook_agent.pages.sections import sections
 from logbook_agent.text import markdown as md
@@ -27,12 +28,11 @@ def entry_values(
     values: IssueValues,
     record: Record,
     plots: Sequence[NamedPlot],
-    left: Sequence[LeftFile],
     render: RenderTable,
     cap: int,
 ) -> dict[str, object]:
-    """The values of one entry in the template of updates: its sections as in the view, with links, with the plots that
-    it names and the files that its runs `left`; `cap`: the bytes of a section."""
+    """The values of one entry in the template of updates: its sections as in the view, with links, and with the plots
+    that it names; `cap`: the bytes of a section."""
     entry, found = record.entry, values.found
     answer = found.answer_of(entry)
     trust = trust_of(entry, len(record.runs), answer)
@@ -49,7 +49,7 @@ def entry_values(
         later={key: [*map(values.id_link, ids)] for key, ids in found.thread.standing[entry.id].later.items()},
         answer=answer,
         plots=pictures(values.links, plots),
-        artifacts=md.items(files(values.links, left)),
+        artifacts=artifacts_text(record, values.links.files.get),
     )
     return {
         "id": entry.id,
