@@ -147,7 +147,7 @@ class BookTexts(Struct, kw_only=True, dict=True):
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         """One comment about some entries."""
         cap = inert.TEXT_BYTES if len(entry_ids) <= _WHOLE_ENTRIES else inert.TEXT_BYTES // 4
-        shown = {"entries": self._entries(entry_ids, cap), "logbook": self.values.logbook}
+        shown = {"entries": self._entries(entry_ids, cap)}
         return fit.cut(self._rendered("issue_update.md.j2", update=shown), room)
 
     def _entries(self, entry_ids: Sequence[str], cap: int) -> list[dict[str, object]]:
@@ -175,8 +175,7 @@ class BookTexts(Struct, kw_only=True, dict=True):
 
     def final(self, room: int) -> str:
         """The comment that closes the thread."""
-        names = ("opening", "best", "criteria", "snapshots", "logbook")
-        shown = {**(self.values.closing or {}), **{name: getattr(self.values, name) for name in names}}
+        shown = {**(self.values.closing or {}), "opening": self.values.opening, "best": self.values.best}
         return fit.cut(self._rendered("issue_final.md.j2", final=shown), room)
 
     def _rendered(self, template: str, **values: object) -> str:

@@ -102,7 +102,6 @@ def snapshot_values(
         "at": values.date(snapshot.at),
         "entries": entries,
         "results": values.results([str(entry["id"]) for entry in entries]),
-        "logbook": values.logbook,
     }
 
 
