@@ -12,7 +12,7 @@ from logbook_agent.curves.chart import ChartLine, chart_of
 from logbook_agent.curves.point_sink import RunPoints
 from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.values import canonical, finite
+from logbook_agent.model.values import canonical
 from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
@@ -54,14 +54,6 @@ class FollowedCurves:
             self._read_bytes += len(data)
             for line in self._lines.feed(data):
                 self._reader.feed(line)
-
-    def last(self) -> list[dict[str, object]]:
-        """The latest point of each series as plain data; its value None where it is not finite."""
-        return [
-            {"name": s.name, "over": s.over, "step": s.steps[-1], "value": finite(s.values[-1])}
-            for s in self._points.series
-            if s.steps
-        ]
 
     def charts(self, of: str, metrics: Sequence[str] = ()) -> list[dict[str, object]]:
         """A chart for each series as plain data, `metrics` first; `of` names the run."""

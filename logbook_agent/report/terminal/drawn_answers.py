@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -17,15 +16,15 @@ from rich.text import Text
 from logbook_agent.cli.output import clean
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.tables.spec import Column, Table
+from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.terminal.progress_lines import KINDS, STYLES, effect_bar
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.phrases import assignments, minute
 
 _STATES = {"failed": "red", "running": "cyan", "planned": "dim", "void": "dim", "superseded": "dim"}
-_LEAST, _LEAST_TEXT = 6, 12
-_WIDE = 100
+_LEAST = 6
+_WIDE, _ENDLESS = 100, 10_000
 
 
 def _console() -> Console:
@@ -70,19 +69,12 @@ def draw_list(lines: Sequence[Mapping[str, Any]], zone: str) -> None:
 
 
 def draw_table(table: Table) -> None:
-    """Draw rows, in parts below each other where they do not fit; then what they share and their notes."""
+    """Draw rows, as wide as they are: the terminal wraps them, and cuts no number. Then what they share, and notes."""
     console = _console()
-    found = parts(table.columns, table.rows, console.width)
-    for number, part in enumerate(found):
-        columns = [table.columns[at] for at in part]
-        right: dict[str, Any] = {"justify": "right", "overflow": "fold"}
-        more = ["…"] if number < len(found) - 1 else []
-        grid = _grid(*((c.name, right if c.numeric else {}) for c in columns), *more)
-        for row in table.rows:
-            grid.add_row(*(_cell(row[at]) for at in part), *more)
-        if number:
-            console.print()
-        console.print(grid)
+    grid = _grid(*((c.name, {"justify": "right"} if c.numeric else {}) for c in table.columns))
+    for row in table.rows:
+        grid.add_row(*map(_cell, row))
+    console.print(grid, width=_ENDLESS, crop=False)
     notes = list(table.notes)
     if table.constants:
         notes.insert(0, f"same in all rows: {assignments(table.constants)}")
@@ -93,30 +85,6 @@ def draw_table(table: Table) -> None:
 def _cell(text: str) -> Text:
     style = "red" if text.startswith("failed") else "yellow" if text == "?" else "dim" if text in ("base", "—") else ""
     return _text(text, style)
-
-
-def parts(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """The columns of each part of a table that fits, by place; the first ones, which name a row, begin each part. A
-    number is shown whole; of a text at least some characters."""
-
-    def least(at: int) -> int:
-        whole = max([cell_len(columns[at].name), *(cell_len(row[at]) for row in rows)])
-        return whole if columns[at].numeric else min(whole, _LEAST_TEXT)
-
-    # Three blanks stand between columns; `…` behind the last one of a part.
-    names, used = 1, least(0) if columns else 0
-    while names < len(columns) and used + 3 + least(names) <= width // 3:
-        used += 3 + least(names)
-        names += 1
-    found, room = [list(range(min(names, len(columns))))], width - used
-    for at in range(names, len(columns)):
-        mark = 4 if at < len(columns) - 1 else 0
-        if least(at) + 3 + mark > room and len(found[-1]) > names:
-            found.append(list(range(names)))
-            room = width - used
-        found[-1].append(at)
-        room -= least(at) + 3
-    return found
 
 
 # -- comparisons -----------------------------------------------------------------------------------------
