@@ -27,8 +27,8 @@ _LEAST = 6
 _WIDE, _ENDLESS = 100, 10_000
 
 
-def _console() -> Console:
-    return Console(highlight=False, markup=False, emoji=False)
+def _console(width: int | None = None) -> Console:
+    return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 def _grid(*headings: str | tuple[str, dict[str, Any]]) -> Grid:
@@ -70,11 +70,10 @@ def draw_list(lines: Sequence[Mapping[str, Any]], zone: str) -> None:
 
 def draw_table(table: Table) -> None:
     """Draw rows, as wide as they are: the terminal wraps them, and cuts no number. Then what they share, and notes."""
-    console = _console()
-    grid = _grid(*((c.name, {"justify": "right"} if c.numeric else {}) for c in table.columns))
+    console, grid = _console(), _grid(*((c.name, {"justify": "right"} if c.numeric else {}) for c in table.columns))
     for row in table.rows:
         grid.add_row(*map(_cell, row))
-    console.print(grid, width=_ENDLESS, crop=False)
+    _console(_ENDLESS).print(grid)
     notes = list(table.notes)
     if table.constants:
         notes.insert(0, f"same in all rows: {assignments(table.constants)}")
