@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.curves.chart import ChartLine, chart_of
+from logbook_agent.curves.point_file import standing
 from logbook_agent.curves.point_sink import RunPoints
-from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.values import canonical
 from logbook_agent.running.results.classifier import KnownKeys

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from logbook_agent.curves.event_files import event_points as event_points
-from logbook_agent.curves.point_file import Series, packed
-from logbook_agent.curves.reduction import curve_of, standing
+from logbook_agent.curves.point_file import Series, curve_of, packed, standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Curve, Row

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from logbook_agent.exports.columns import DataColumn, moment, rows_of
 from logbook_agent.exports.curve_rows import PointsOf
-from logbook_agent.exports.libraries import alone, needed
+from logbook_agent.exports.frames import alone, needed
 from logbook_agent.exports.measured_rows import MeasuredRow
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.record import GOING
