@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from logbook_agent.curves.chart import ChartLine, CurveChart, chart_of
+from logbook_agent.curves.chart import thinned as thinned
 from logbook_agent.curves.followed import FollowedCurves as FollowedCurves
 from logbook_agent.curves.point_file import Series, read_series, standing
 from logbook_agent.model.errors import StoreError
