@@ -96,30 +96,32 @@ def not_kept(record: Record) -> list[str]:
     return [name for name in shown if name not in kept]
 
 
-# -- in the view -----------------------------------------------------------------------------------
+# -- in view and issue -----------------------------------------------------------------------------
 
 
-def text(topic: str, record: Record) -> str:
-    """The files of an entry as a list in Markdown, with its pictures; beside the folder of the logbook."""
+def text(record: Record, address: Callable[[str], str | None]) -> str:
+    """The files of an entry as a list in Markdown, with its pictures: each copy at its `address`, by its path in the
+    folder of the logbook; where it has none, its digest is named."""
     found = named(record)
     runs = len({file.run for file in found})
     # The same picture of several runs is shown once.
     first = {file.digest: file for file in reversed(found)}
     lines = [
-        _line(topic, file, f", run {file.run}" if runs > 1 else "", is_new=first[file.digest] is file)
+        _line(file, address(file.path) if file.path is not None else None, runs, is_new=first[file.digest] is file)
         for file in found[:_MOST_LISTED]
     ]
     more = len(found) - len(lines)
     return items([*lines, *([f"and {more} more: logbook show {record.id} --json"] if more > 0 else [])])
 
 
-def _line(topic: str, file: NamedFile, run: str, *, is_new: bool) -> str:
+def _line(file: NamedFile, address: str | None, runs: int, *, is_new: bool) -> str:
     name = escape(one_line(file.name)).replace("[", "\\[").replace("]", "\\]")
-    about = f" ({escape(one_line(file.about))}{run})"
-    if file.path is None:
-        return f"{name}{about}"
-    place = f"{topic}/{file.path}"
-    return f"[{name}]({place}){about}" + (f"\n\n![{name}]({place})" if file.is_picture and is_new else "")
+    about = [escape(one_line(file.about)), *([f"run {file.run}"] if runs > 1 or address is None else [])]
+    if address is None:
+        about += [f"sha256 {file.digest[:16]}"] if file.path is not None else []
+        return f"{name} ({', '.join(about)})"
+    picture = f"\n\n![{name}]({address})" if file.is_picture and is_new else ""
+    return f"[{name}]({address}) ({', '.join(about)}){picture}"
 
 
 # -- on the page -----------------------------------------------------------------------------------

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.curves.chart import ChartLine, chart_of
+from logbook_agent.curves.point_file import standing
 from logbook_agent.curves.point_sink import RunPoints
-from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.values import canonical, finite
+from logbook_agent.model.values import canonical
 from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
@@ -21,13 +20,10 @@ from logbook_agent.store.folder import Folder
 # Points of a line, and lines of a run.
 _POINTS, _LINES = 500, 24
 _READ_BYTES = 1 << 22
-# The part of a processor that drawing may take, and the shortest pause between two pictures (s).
-_PART, _LEAST_S = 0.02, 1.0
 
 
 class FollowedCurves:
-    """The log at `path`, read again and again; `clean` takes the secrets out of plain data. A picture is made at most
-    once a second, and less often of many points."""
+    """The log at `path`, read again and again; `clean` takes the secrets out of plain data."""
 
     def __init__(
         self,
@@ -35,14 +31,11 @@ class FollowedCurves:
         files: Folder,
         known: KnownKeys,
         clean: Callable[[Any], Any],
-        *,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._path, self._files, self._clock = path, files, clock
+        self._path, self._files = path, files
         self._points = RunPoints(files)
         self._reader, self._lines = ResultReader(clean, known, lambda: self._points), LineSplitter()
         self._read_bytes = 0
-        self._due = float("-inf")
         self._drawn_bytes = 0
         self._charts: list[dict[str, object]] = []
 
@@ -55,18 +48,9 @@ class FollowedCurves:
             for line in self._lines.feed(data):
                 self._reader.feed(line)
 
-    def last(self) -> list[dict[str, object]]:
-        """The latest point of each series as plain data; its value None where it is not finite."""
-        return [
-            {"name": s.name, "over": s.over, "step": s.steps[-1], "value": finite(s.values[-1])}
-            for s in self._points.series
-            if s.steps
-        ]
-
     def charts(self, of: str, metrics: Sequence[str] = ()) -> list[dict[str, object]]:
         """A chart for each series as plain data, `metrics` first; `of` names the run."""
-        now = self._clock()
-        if now < self._due or self._drawn_bytes == self._read_bytes:
+        if self._drawn_bytes == self._read_bytes:
             return self._charts
         self._drawn_bytes = self._read_bytes
         series = sorted(
@@ -79,5 +63,4 @@ class FollowedCurves:
             case = [f"{name}={canonical(value)}" for name, value in one.config.items()]
             line = ChartLine.of(" ".join([of, *case]), None, None, steps, values, _POINTS)
             self._charts.append(chart_of((one.name, one.over), [line], of=of).data())
-        self._due = now + max(_LEAST_S, (self._clock() - now) / _PART)
         return self._charts

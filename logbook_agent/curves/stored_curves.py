@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec import structs
 
 from logbook_agent.curves.chart import ChartLine, CurveChart, chart_of
+from logbook_agent.curves.chart import thinned as thinned
 from logbook_agent.curves.followed import FollowedCurves as FollowedCurves
-from logbook_agent.curves.point_file import Series, read_series
-from logbook_agent.curves.reduction import standing
+from logbook_agent.curves.point_file import Series, read_series, standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve, Run
 from logbook_agent.model.values import Key, canonical, row_key

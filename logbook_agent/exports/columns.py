@@ -164,9 +164,8 @@ def csv_lines(columns: Sequence[DataColumn]) -> Iterator[bytes]:
     Unknown is an empty field, empty text is `""`, samples are a list in JSON. A text that a spreadsheet would take for
     a formula has a `'` in front (`neutral_cell`)."""
     yield (",".join(csv_cell(column.name) for column in columns) + "\r\n").encode("utf-8", "replace")
-    fields = [list(map(_field, column.values)) for column in columns]
-    for row in zip(*fields, strict=True):
-        yield (",".join(row) + "\r\n").encode()
+    for row in zip(*(column.values for column in columns), strict=True):
+        yield (",".join(map(_field, row)) + "\r\n").encode()
 
 
 def _field(value: Any) -> str:
@@ -179,13 +178,13 @@ def rows_of(columns: Sequence[DataColumn]) -> Iterator[dict[str, Any]]:
         yield {c.name: value for c, value in zip(columns, values, strict=True) if value is not None}
 
 
-def json_pieces(found: Exported, header: Header) -> Iterator[bytes]:
+def json_pieces(columns: Sequence[DataColumn], found: Exported, header: Header) -> Iterator[bytes]:
     """The table as one JSON document, a row on each line. Numbers are those of the record."""
     logbook = {"topic": header.topic, "prefix": header.prefix, "title": header.title, "goal": header.goal}
     declared = [encode(m) for m in header.metrics]
     yield f'{{"schema": "{SCHEMA}",\n"logbook": {_json({**logbook, "metrics": declared})},\n'.encode()
     yield f'"left_out": {_json(left_out(found))},\n"rows": [\n'.encode()
-    for place, row in enumerate(rows_of(columns_of(found.rows))):
+    for place, row in enumerate(rows_of(columns)):
         yield (",\n" * bool(place) + _json(row)).encode()
     yield b"\n]}\n"
 

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+
+from msgspec import Struct
 
 from logbook_agent.cli.options import ONLY_WHERE, Common, Text, arguments, flag, option, plain_pairs
 from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.exports import frames
-from logbook_agent.exports.columns import columns_of, csv_lines, json_pieces, left_out
-from logbook_agent.exports.curve_rows import (
-    PointsOf,
-    curve_columns,
-    curve_csv,
-    curve_json,
-    no_points,
-    points_of,
-    stored_curves,
-)
-from logbook_agent.exports.measured_rows import Exported, exported, without_rows
+from logbook_agent.exports.columns import DataColumn, columns_of, csv_lines, json_pieces, left_out
+from logbook_agent.exports.curve_rows import PointsOf, curve_columns, curve_json, points_of
+from logbook_agent.exports.measured_rows import MeasuredRow, exported, without_rows
 from logbook_agent.exports.place import ENDINGS, ExportPlace, building, check_replaceable, place_of
 from logbook_agent.exports.trackers import WRITERS, tracked
-from logbook_agent.findings.read import read
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.model.header import Header
-from logbook_agent.store.book import Book
 from logbook_agent.text.phrases import counted, one_of
 
 FORMS = tuple(ENDINGS)
@@ -47,101 +39,90 @@ def export_command(
     Rows that do not count are exported, too, with the reason. Example: logbook export --as parquet --out rows.parquet
     """
     form = one_of("--as", "form", form, FORMS)
-    _check(form, out, as_json=common.as_json)
+    _check(form, out, curves=curves, as_json=common.as_json)
+    exclusive({"--curves": curves, "--where": bool(where)}, cause="--where selects rows")
     space = common.space()
     book = space.book(*entry_ids[:1]).outgoing()
-    if curves:
-        exclusive({"--curves": True, "--where": bool(where)}, cause="--where selects rows")
-        return _export_curves(common, book, form, out, entry_ids, force=force)
-    found = exported(read(space, book), entry_ids=entry_ids, where=where)
-    space.warnings += [f"not exported: {message}" for message in found.damaged]
-    if not found.rows:
-        raise without_rows(book.topic, entry_ids)
+    points, found = points_of(book), read(space, book)
+    content = _points(found, points, entry_ids) if curves else _rows(found, entry_ids, where)
+    space.warnings += content.warnings
     if out == "-":
-        _print(found, book, form)
+        write_bytes(content.pieces(form))
         common.emit("export", None)
+        for note in content.notes:
+            say(note)
         return 0
-    place = place_of(space, book, form, out, force=force)
-    write(found, book.header, place, points_of(book))
+    place = place_of(space, book, form, out, curves=curves, force=force)
+    check_replaceable(place)
+    if ENDINGS[form]:
+        place.files.write(place.path, content.pieces(form))
+    else:
+        with building(place) as folder:
+            WRITERS[form](tracked(content.rows, content.columns, points), book.topic, folder, place.path)
     opens = how_to_open(place, book.topic)
-    entries = len({row.entry.id for row in found.rows})
-    data = {
-        "as": form,
-        "path": str(place.path),
-        "rows": len(found.rows),
-        "counting": sum(row.counts for row in found.rows),
-        "entries": entries,
-        "left_out": left_out(found),
-        "open_with": opens or None,
-    }
-    rows = f"{counted(len(found.rows), 'row')} of {counted(entries, 'entry', 'entries')}"
-    lines = [f"{rows} as {form}: {place.path}", *(f"  {note}" for note in found.notes())]
+    data = {"as": form, "path": str(place.path), **content.data, "open_with": opens or None}
+    lines = [f"{content.what} as {form}: {place.path}", *(f"  {note}" for note in content.notes)]
     common.emit("export", data, "\n".join(lines))
     if opens and not common.as_json:
         say(f"next: {opens}")
     return 0
 
 
-def _export_curves(common: Common, book: Book, form: str, out: str | None, ids: Sequence[str], *, force: bool) -> int:
-    """Export the points of curves in long form."""
-    if ENDINGS[form] == "":
+class _Content(Struct, frozen=True, kw_only=True):
+    """A table and its document in JSON; `rows` are those of it, none for points. `what` says in words what it holds,
+    `data` in numbers, `notes` what it leaves out."""
+
+    columns: Sequence[DataColumn]
+    document: Callable[[], Iterator[bytes]]
+    what: str
+    rows: Sequence[MeasuredRow] = ()
+    data: Mapping[str, object] = {}
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+    def pieces(self, form: str) -> Iterator[bytes]:
+        """The content of a form that is a file. Raises UsageError where a library is missing."""
+        if form == "parquet":
+            return iter([frames.parquet(self.columns)])
+        return csv_lines(self.columns) if form == "csv" else self.document()
+
+
+def _points(found: Findings, points: PointsOf, entry_ids: Sequence[str]) -> _Content:
+    columns = curve_columns(found, points, entry_ids)
+    document = partial(curve_json, columns, found.records.topic)
+    return _Content(columns=columns, document=document, what="points of curves")
+
+
+def _rows(found: Findings, entry_ids: Sequence[str], where: Mapping[str, str]) -> _Content:
+    made = exported(found, entry_ids=entry_ids, where=where)
+    if not made.rows:
+        raise without_rows(found.records.topic, entry_ids)
+    columns, entries = columns_of(made.rows), len({row.entry.id for row in made.rows})
+    counting = sum(row.counts for row in made.rows)
+    return _Content(
+        columns=columns,
+        document=partial(json_pieces, columns, made, found.records.header),
+        what=f"{counted(len(made.rows), 'row')} of {counted(entries, 'entry', 'entries')}",
+        rows=made.rows,
+        data={"rows": len(made.rows), "counting": counting, "entries": entries, "left_out": left_out(made)},
+        notes=made.notes(),
+        warnings=[f"not exported: {message}" for message in made.damaged],
+    )
+
+
+def _check(form: str, out: str | None, *, curves: bool, as_json: bool) -> None:
+    if curves and not ENDINGS[form]:
         raise UsageError(
             f"--curves cannot be used with --as {form}",
             cause="trackers take the points of curves together with their rows",
             hint=f"logbook export --as {form}",
         )
-    space = common.space()
-    found = stored_curves(read(space, book), points_of(book), ids)
-    if form == "parquet":
-        made = iter([frames.parquet(curve_columns(found))])
-    else:
-        made = curve_csv(found) if form == "csv" else curve_json(found, book.topic)
-    if out == "-":
-        write_bytes(made)
-        common.emit("export", None)
-        return 0
-    place = place_of(space, book, form, out, curves=True, force=force)
-    check_replaceable(place)
-    place.files.write(place.path, made)
-    data = {"as": form, "path": str(place.path)}
-    common.emit("export", data, f"points of curves as {form}: {place.path}")
-    return 0
-
-
-def _check(form: str, out: str | None, *, as_json: bool) -> None:
     if out == "-" and (form not in TEXTS or as_json):
         raise UsageError(
             f"--out - cannot take {'--json' if as_json else form}",
             cause="stdout takes a single document" if as_json else f"only {' and '.join(TEXTS)} can be printed",
             hint=f"name a file: --out rows{'' if form not in TEXTS else f'.{form}'}",
         )
-
-
-def _print(found: Exported, book: Book, form: str) -> None:
-    """The content on stdout, and what is left out on stderr."""
-    write_bytes(pieces(found, book.header, form))
-    for note in found.notes():
-        say(note)
-
-
-def pieces(found: Exported, header: Header, form: str) -> Iterator[bytes]:
-    """The content of a form that is a file. Raises UsageError where a library is missing."""
-    if form == "csv":
-        return csv_lines(columns_of(found.rows))
-    if form == "json":
-        return json_pieces(found, header)
-    return iter([frames.parquet(columns_of(found.rows))])
-
-
-def write(found: Exported, header: Header, place: ExportPlace, points: PointsOf = no_points) -> None:
-    """Write the rows there, whole or not at all; to trackers with `points`, those of the curves of a run. Raises Taken
-    for what may not be replaced, UsageError where a library is missing."""
-    check_replaceable(place)
-    if ENDINGS[place.form]:
-        place.files.write(place.path, pieces(found, header, place.form))
-        return
-    with building(place) as folder:
-        WRITERS[place.form](tracked(found, points), header.topic, folder, place.path)
 
 
 def how_to_open(place: ExportPlace, topic: str) -> str:

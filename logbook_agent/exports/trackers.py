@@ -21,10 +21,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from logbook_agent.exports.columns import columns_of, moment, rows_of
-from logbook_agent.exports.curve_rows import PointsOf, no_points
-from logbook_agent.exports.libraries import alone, needed
-from logbook_agent.exports.measured_rows import Exported, MeasuredRow
+from logbook_agent.exports.columns import DataColumn, moment, rows_of
+from logbook_agent.exports.curve_rows import PointsOf
+from logbook_agent.exports.frames import alone, needed
+from logbook_agent.exports.measured_rows import MeasuredRow
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.record import GOING
 from logbook_agent.model.stats import median
@@ -58,10 +58,9 @@ class TrackedRun(Struct, frozen=True, kw_only=True):
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower())
 
 
-def tracked(found: Exported, points: PointsOf = no_points) -> list[TrackedRun]:
-    """The rows as runs."""
-    table = rows_of(columns_of(found.rows))
-    return [_tracked(row, said, points) for row, said in zip(found.rows, table, strict=True)]
+def tracked(rows: Sequence[MeasuredRow], columns: Sequence[DataColumn], points: PointsOf) -> list[TrackedRun]:
+    """The rows, of which `columns` are the table, as runs with the points of their curves."""
+    return [_tracked(row, said, points) for row, said in zip(rows, rows_of(columns), strict=True)]
 
 
 def _tracked(row: MeasuredRow, said: dict[str, Any], points: PointsOf) -> TrackedRun:

@@ -7,24 +7,27 @@ than its room, it is cut. The same logbook and links give the same bytes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
 from msgspec import Struct, structs
 
-from logbook_agent.features import hook_module
+from logbook_agent.findings import facts
+from logbook_agent.findings.computed_texts import RenderTable, said_of
 from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.summaries import trust_of
 from logbook_agent.issue import inert
 from logbook_agent.issue.destination import links_of
-from logbook_agent.issue.issue_body import IssueValues, LeftFile, all_pictured
+from logbook_agent.issue.issue_body import IssueValues, address_of, pictures
 from logbook_agent.issue.marking import book_key
-from logbook_agent.issue.update_text import entry_values, snapshot_values
 from logbook_agent.issue.values import SyncedEntry, SyncRequest, Wanted
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record, digest
+from logbook_agent.pages.blocks import artifacts_text, sections
 from logbook_agent.pages.templates import table_text, templates_of
 from logbook_agent.pages.views import NamedPlot, named_plots, naming_plots, with_numbers
 from logbook_agent.store.book import Book
@@ -32,6 +35,102 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
 from logbook_agent.text.address import RepositoryAddress
+from logbook_agent.text.fit import size
+from logbook_agent.text.shell_words import folded
+
+# A table may have as many bytes as several other texts.
+_TABLE_WEIGHT = 4
+
+
+def entry_values(
+    values: IssueValues,
+    record: Record,
+    plots: Sequence[NamedPlot],
+    render: RenderTable,
+    cap: int,
+) -> dict[str, object]:
+    """The values of one entry in the template of updates: its sections as in the view, with links, and with the plots
+    that it names; `cap`: the bytes of a section."""
+    entry, found = record.entry, values.found
+    answer = found.answer_of(entry)
+    trust = trust_of(entry, len(record.runs), answer)
+
+    def linked(entry_id: str | None) -> str | None:
+        return values.id_link(entry_id) if entry_id is not None else None
+
+    continues, completes, supersedes = map(linked, (entry.continues, entry.completes, entry.supersedes))
+    shown = sections(
+        structs.replace(
+            record, entry=structs.replace(entry, continues=continues, completes=completes, supersedes=supersedes)
+        ),
+        structs.replace(said_of(record, values.header.metrics, render), command=_commands(record, cap)),
+        later={key: [*map(values.id_link, ids)] for key, ids in found.thread.standing[entry.id].later.items()},
+        answer=answer,
+        plots=pictures(values.links, plots),
+        artifacts=artifacts_text(record, values.links.files.get),
+    )
+    return {
+        "id": entry.id,
+        "title": inert.line(entry.title, 2 * inert.TITLE_CHARS),
+        "opened": values.date(entry.opened),
+        "url": values.links.entries.get(entry.id),
+        "link": values.id_link(entry.id),
+        "kind": entry.kind,
+        "state": record.state,
+        "confidence": trust.word if trust is not None else None,
+        "sections": [
+            {
+                "label": inert.line(one.label, inert.TITLE_CHARS),
+                "text": inert.shortened(one.text, cap * _TABLE_WEIGHT) if one.computed else inert.prose(one.text, cap),
+                "computed": one.computed,
+            }
+            for one in shown
+        ],
+    }
+
+
+def _commands(record: Record, cap: int = inert.TEXT_BYTES) -> str:
+    """The commands that were executed, each once: verbatim and fenced, or not at all, since half of one must not be
+    copied."""
+    found, parts = facts.commands_of(record), []
+    for one in found[: inert.MOST_ITEMS]:
+        times = f"×{one.times}" if one.times > 1 else ""
+        about = ", ".join(filter(None, (inert.words(one.label or ""), times)))
+        shown = md.fence(folded(one.text), "bash")
+        if size(shown) > cap:
+            shown = f"*(a command of {size(one.text):,} bytes, in the logbook)*"
+        parts.append(f"{inert.escape(about)}:\n\n{shown}" if about else shown)
+    more = len(found) - len(parts)
+    return "\n\n".join([*parts, *([f"*(and {more:,} more commands, in the logbook)*"] if more else [])])
+
+
+# -- snapshots ---------------------------------------------------------------------------------------
+
+
+def snapshot_values(
+    values: IssueValues, snapshot: Snapshot, entries: Sequence[Mapping[str, object]]
+) -> dict[str, object]:
+    """The repro bundle of the entries that it covers: exact commands, what they ran on and with, and the results."""
+    return {
+        "name": inert.escape(inert.words(snapshot.name)),
+        "tag": inert.link(snapshot.name, snapshot.url),
+        "url": snapshot.url,
+        "commit": snapshot.commit,
+        "commit_url": commit_url(snapshot),
+        "at": values.date(snapshot.at),
+        "entries": entries,
+        "results": values.results([str(entry["id"]) for entry in entries]),
+    }
+
+
+def commit_url(snapshot: Snapshot) -> str | None:
+    """The commit in the repository that the tag's address is in; None when that address says nothing of it."""
+    for part in ("/releases/tag/", "/tree/", "/commit/"):
+        base, found, _ = snapshot.url.partition(part)
+        if found:
+            return f"{base}/commit/{snapshot.commit}"
+    return None
+
 
 # GitHub takes 256; what makes a title inert adds to them.
 _TITLE_CHARS = 170
@@ -53,11 +152,12 @@ def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: Reposi
         found=found, header=header, links=links_of(workspace, book, issue), plots=named_plots(book, found, None)
     )
     plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
-    files = {record.id: left for record in found.contents.records if (left := _files_of(record))}
+    # The files of runs that others can see, by the whole name of their entry.
+    left = Counter(path.split("/")[1] for path in values.links.files if path.startswith("runs/"))
     readable = {e["id"] for e in found.summaries}
     wanted = Wanted(
         book=book_key(recorded),
-        entries=tuple(_entry(values, e["id"], plots.get(e["id"], ()), files.get(e["id"], ())) for e in found.summaries),
+        entries=tuple(_entry(values, e["id"], plots.get(e["id"], ()), left[e["name"]]) for e in found.summaries),
         chosen=_chosen(found, request.entries),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
@@ -69,7 +169,7 @@ def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: Reposi
     return BookTexts(wanted=wanted, values=values, workspace=workspace, plots=plots)
 
 
-def _entry(values: IssueValues, entry_id: str, plots: Sequence[NamedPlot], files: Sequence[LeftFile]) -> SyncedEntry:
+def _entry(values: IssueValues, entry_id: str, plots: Sequence[NamedPlot], files: int) -> SyncedEntry:
     summary, later = values.thread.by_id[entry_id], values.thread.standing[entry_id].later
     is_linked = entry_id in values.links.entries
     return SyncedEntry(
@@ -78,7 +178,7 @@ def _entry(values: IssueValues, entry_id: str, plots: Sequence[NamedPlot], files
         # Without entries that refer to it, the digest is that of its own record.
         digest=digest(summary["digest"], later) if later else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
-        shown=is_linked + (is_linked and all_pictured(values.links, plots, files)),
+        shown=1 + files + sum(address_of(values.links, plot) is not None for plot in plots) if is_linked else 0,
     )
 
 
@@ -101,14 +201,6 @@ def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
                 f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
             )
     return ids
-
-
-def _files_of(record: Record) -> Sequence[LeftFile]:
-    """The files that the runs of an entry left; none where the feature that shows them is missing."""
-    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
-        return ()
-    found: Sequence[LeftFile] = showing.named(record)
-    return found
 
 
 class BookTexts(Struct, kw_only=True, dict=True):
@@ -153,13 +245,13 @@ class BookTexts(Struct, kw_only=True, dict=True):
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         """One comment about some entries."""
         cap = inert.TEXT_BYTES if len(entry_ids) <= _WHOLE_ENTRIES else inert.TEXT_BYTES // 4
-        shown = {"entries": self._entries(entry_ids, cap), "logbook": self.values.logbook}
+        shown = {"entries": self._entries(entry_ids, cap)}
         return fit.cut(self._rendered("issue_update.md.j2", update=shown), room)
 
     def _entries(self, entry_ids: Sequence[str], cap: int) -> list[dict[str, object]]:
         render = partial(table_text, self._templates)
         return [
-            entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
+            entry_values(self.values, record, self.plots.get(record.id, ()), render, cap)
             for record in map(self._cited, entry_ids)
         ]
 
@@ -181,8 +273,7 @@ class BookTexts(Struct, kw_only=True, dict=True):
 
     def final(self, room: int) -> str:
         """The comment that closes the thread."""
-        names = ("opening", "best", "criteria", "snapshots", "logbook")
-        shown = {**(self.values.closing or {}), **{name: getattr(self.values, name) for name in names}}
+        shown = {**(self.values.closing or {}), "opening": self.values.opening, "best": self.values.best}
         return fit.cut(self._rendered("issue_final.md.j2", final=shown), room)
 
     def _rendered(self, template: str, **values: object) -> str:

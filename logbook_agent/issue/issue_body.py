@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct, to_builtins
 
@@ -39,10 +39,6 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
     def thread(self) -> Thread:
         return self.found.thread
 
-    @property
-    def logbook(self) -> dict[str, object]:
-        return {"url": self.links.view, "why": self.links.why}
-
     def date(self, moment: str) -> str:
         """To the minute in the logbook's zone, on one line."""
         return md.one_line(minute(moment, self.header.zone))
@@ -54,10 +50,22 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def scope(self) -> dict[str, object]:
-        """What all templates of an issue know of the logbook."""
-        names = ("topic", "prefix", "zone", "title", "opened", "goal")
-        lists = ("metrics", "secondary_metrics", "constraints", "gates")
-        return {key: inert.header(of, key) for key, of in header_values(self.header).items() if key in (*names, *lists)}
+        """What all templates of an issue know of the logbook: the values of its header in the view, and where that can
+        be read."""
+        values = {key: inert.header(of, key) for key, of in header_values(self.header).items() if key != "links"}
+        if values["baseline"] is not None and (entry := self.header.baseline and self.header.baseline.entry):
+            standing = self.thread.standing.get(entry)
+            doubt = f", which is {inert.escape(standing.why)}" if standing is not None and standing.why else ""
+            values["baseline"]["entry"] = self.id_link(entry) + doubt
+        own = self.header.issue.url if self.header.issue is not None else None
+        links = [inert.link(f.label, f.url) for f in self.header.links if f.url != own]
+        links += [f"Snapshot {inert.link(s.name, s.url)}" for s in self.header.snapshots]
+        return values | {
+            "links": links,
+            "stop_criteria": list(map(self._criterion, self.header.stop_criteria)),
+            "url": self.links.view,
+            "why": self.links.why,
+        }
 
     @cached_property
     def best(self) -> list[str]:
@@ -76,40 +84,23 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
             more=lambda count, noun: inert.left_out(self.links, count, f"more of the {noun}", f"more {noun}"),
         ) | {"asked": inert.prose(first.asked)}
 
-    @property
-    def criteria(self) -> list[dict[str, object]]:
-        return [self._criterion(c) for c in self.header.stop_criteria]
-
-    def _criterion(self, criterion: Criterion) -> dict[str, object]:
-        judged, computed = criterion.judgement, criterion.computed
-        return {
-            "text": inert.line(criterion.text),
-            "met": criterion.met,
-            "judged": judged is not None,
-            "computed": inert.escape(inert.words(computed.text)) if computed is not None else "",
-            "evidence": self._evidence(judged.evidence.strip()) if judged is not None else "",
-            "by": inert.escape(inert.words(judged.by)) if judged is not None else "",
-            "at": self.date(judged.at) if judged is not None else "",
-            "doubt": inert.escape(criterion.doubt or ""),
-        }
-
-    def _evidence(self, evidence: str) -> str:
-        """An address as it stands, an entry linked, other words as prose."""
-        if inert.is_address(evidence):
-            return evidence
-        return self.id_link(evidence) if evidence in self.thread.by_id else inert.line(evidence)
+    def _criterion(self, criterion: Criterion) -> str:
+        """A stop criterion with its box, and what was judged and computed of it; its evidence is linked."""
+        judged, computed, said = criterion.judgement, criterion.computed, list[str]()
+        if judged is not None:
+            evidence = judged.evidence.strip()
+            shown = self.id_link(evidence) if evidence in self.thread.by_id else inert.line(evidence)
+            word = "met" if criterion.met else "not met"
+            said.append(f"{word}: {shown}, {inert.escape(inert.words(judged.by))}")
+        said += [inert.escape(criterion.doubt)] if criterion.doubt else []
+        said += [inert.escape(inert.words(f"computed: {computed.text}"))] if computed is not None else []
+        box = f"[{'x' if criterion.met else ' '}] {inert.line(criterion.text)}"
+        return f"{box} ({'; '.join(said)})" if said else box
 
     @property
     def closing(self) -> dict[str, object] | None:
         closing = self.header.closing
         return inert.header(to_builtins(closing)) | {"at": self.date(closing.at)} if closing is not None else None
-
-    @property
-    def snapshots(self) -> list[dict[str, object]]:
-        return [
-            {"name": inert.link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)}
-            for s in self.header.snapshots
-        ]
 
     def results(self, only: Collection[str] | None = None) -> dict[str, object] | None:
         """The table of some entries (`only`; None: of all), the newest that have room, with the result as `list` shows
@@ -144,43 +135,23 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
 
     def body(self) -> dict[str, object]:
         """The values of all sections; what there is nothing to say of is none, or an empty list."""
-        own = self.header.issue.url if self.header.issue is not None else None
         return {
             "opening": self.opening,
             "summary": inert.prose(self.header.summary),
             "status": self._status(),
-            "baseline": self._baseline(),
             "best": self.best,
             "plots": pictures(self.links, self.plots),
-            "criteria": self.criteria,
             "results": self.results(),
             "decisions": self._entries(self.thread.decisions, "decision"),
             "negative_results": self._entries(self.thread.negative, "negative"),
             "conclusion": self.closing,
             "open": self._entries(self.thread.open, "next_lead"),
             "next_actions": self._entries(self.thread.next_actions, "next_lead"),
-            "links": [inert.link(f.label, f.url) for f in self.header.links if f.url != own],
-            "snapshots": self.snapshots,
-            "logbook": self.logbook,
-        }
-
-    def _baseline(self) -> dict[str, object] | None:
-        plain = header_values(self.header)
-        if plain["baseline"] is None:
-            return None
-        entry = plain["baseline"]["entry"]
-        standing = self.thread.standing.get(entry or "")
-        return {
-            **inert.header(plain["baseline"]),
-            "entry": self.id_link(entry) if entry else "",
-            "doubt": inert.escape(standing.why) if standing is not None else "",
-            "moves": inert.header(plain["baseline_moves"]),
         }
 
     def _status(self) -> dict[str, object]:
         closing, summaries = self.header.closing, self.found.summaries
         return {
-            "state": "closed" if closing is not None else "open",
             "closed": self.date(closing.at) if closing is not None else None,
             "entries": len(summaries),
             # `3 finished`, `1 failed`: in order of appearance.
@@ -219,11 +190,10 @@ def _case(summary: Summary) -> str:
     return ", ".join(filter(None, [trials[0]["label"], assignments({**trials[0]["config"], **trials[0]["apart"]})]))
 
 
-# -- plots and files, by their address at a pushed commit ----------------------------------------------
+# -- plots, by their address at a pushed commit ---------------------------------------------
 
 # Of one entry, so that a comment about several has room for them.
 _MOST_PLOTS = 6
-_MOST_FILES = 10
 
 
 def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
@@ -231,47 +201,15 @@ def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
     return bounded([_picture(links, plot) for plot in plots], _MOST_PLOTS, "more plots in the logbook")
 
 
-def all_pictured(links: Links, plots: Sequence[NamedPlot], left: Sequence[LeftFile] = ()) -> bool:
-    """Whether there are pictures, and all plots are shown. (Files that runs left are shown where they are in git.)"""
-    found = [_address(links, plot) for plot in plots]
-    pushed = (links.files.get(file.path or "") for file in left[:_MOST_FILES] if file.is_picture)
-    found += filter(None, pushed)
-    return bool(found) and all(found)
-
-
-class LeftFile(Protocol):
-    """A file that a run left, of the feature that keeps them. `path` is its copy in the folder of the logbook."""
-
-    run: int
-    name: str
-    about: str
-    digest: str
-    path: str | None
-    is_picture: bool
-
-
-def files(links: Links, found: Sequence[LeftFile]) -> list[str]:
-    """Each file with its size and digest: linked where its copy is pushed, and as a picture where it is one."""
-    return bounded([_file(links, file) for file in found], _MOST_FILES, "more files in the logbook")
-
-
-def _file(links: Links, file: LeftFile) -> str:
-    name = inert.words(file.name)
-    about = inert.escape(inert.words(f"{file.about}, run {file.run}"))
-    address = links.files.get(file.path or "")
-    if address is None:
-        return f"{inert.escape(name)} ({about}, sha256 {file.digest[:16]})"
-    return f"{inert.link(name, address)} ({about})" + (f"\n\n!{inert.link(name, address)}" if file.is_picture else "")
-
-
 def _picture(links: Links, plot: NamedPlot) -> str:
     title = inert.words(plot.title)
-    address = _address(links, plot)
+    address = address_of(links, plot)
     if address is not None:
         return f"!{inert.link(title, address)}"
     pushed = links.why if links.commit is None else "not pushed"
     return f"Not shown ({inert.escape(inert.words(plot.missing or pushed))}): {inert.escape(title)}"
 
 
-def _address(links: Links, plot: NamedPlot) -> str | None:
+def address_of(links: Links, plot: NamedPlot) -> str | None:
+    """Where others see a plot; None where they cannot."""
     return None if plot.missing else links.files.get(f"{PLOTS}/{plot.key}.svg")

@@ -42,7 +42,8 @@ class Comment(Struct, frozen=True, kw_only=True):
 
 class SyncedEntry(Struct, frozen=True, kw_only=True):
     """One entry as it stands now. `name`: its whole name, which markers have; `stage`: an open entry waits, a void one
-    is told only if it was before. `shown`: 1 if it can be read at a pushed commit, 2 if all its pictures can, too."""
+    is told only if it was before. `shown`: 1 if it can be read at a pushed commit, and 1 for each of its pictures and
+    files that can."""
 
     id: str
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -108,7 +108,7 @@ class Blocks:
     ) -> tuple[Section, ...]:
         """The sections of an entry, before a template lays them out."""
         said = said_of(record, self._header.metrics, self.table) if record.runs else None
-        files = artifacts_text(self._header.topic, record)
+        files = artifacts_text(record, lambda path: f"{self._header.topic}/{path}")
         return sections(record, said, later=later, answer=answer, plots=plots, artifacts=files)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
@@ -138,11 +138,12 @@ class Blocks:
         return self._templates.render("footer.md.j2", values)
 
 
-def artifacts_text(topic: str, record: Record) -> str:
-    """The files that the runs of an entry left, as Markdown; empty where there are none, or nobody shows them."""
+def artifacts_text(record: Record, address: Callable[[str], str | None]) -> str:
+    """The files that the runs of an entry left, as Markdown; empty where there are none, or nobody shows them.
+    `address` has where each lies, by its path in the folder of the logbook."""
     if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
         return ""
-    text: str = showing.text(topic, record)
+    text: str = showing.text(record, address)
     return text
 
 

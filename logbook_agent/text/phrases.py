@@ -191,10 +191,10 @@ def visible(text: str, *, in_line: bool = False) -> str:
     return text.translate(_IN_LINE if in_line else _SHOWN)
 
 
-def obeyed(*, colours: str = "m", kept: bytes = b"") -> re.Pattern[bytes]:
-    """What a terminal obeys in UTF-8, but for tabs, line ends, `kept`, and sequences that end with one of `colours`."""
-    controls = re.escape(bytes(code for code in CONTROLS if code < 128 and code not in (0x0D, 0x1B, *kept)))
+def obeyed() -> re.Pattern[bytes]:
+    """What a terminal obeys in UTF-8, but for tabs, line ends and colours."""
+    controls = re.escape(bytes(code for code in CONTROLS if code < 128 and code not in (0x0D, 0x1B)))
     return re.compile(
-        rb"\x1b(?!\[[0-9;]{0,40}[" + colours.encode() + rb"])|[" + controls + rb"]|\xc2[\x80-\x9f]|\xd8\x9c"
+        rb"\x1b(?!\[[0-9;]{0,40}m)|[" + controls + rb"]|\xc2[\x80-\x9f]|\xd8\x9c"
         rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
     )

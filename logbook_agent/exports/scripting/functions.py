@@ -7,12 +7,14 @@ notebook, are called in this process; the answer says so, because their runs sha
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -23,7 +25,6 @@ from logbook_agent.campaign.ab import ab, carry_out
 from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis, AbCase, Sides
 from logbook_agent.campaign.ab_request import AbRequest, checked
 from logbook_agent.campaign.pairs import AbResult
-from logbook_agent.exports.scripting.function_mark import function_mark
 from logbook_agent.exports.scripting.own_process import Recorded, here, outcome_of
 from logbook_agent.exports.scripting.side import measured
 from logbook_agent.model.errors import UsageError
@@ -178,3 +179,59 @@ def _called(function: Function, warm_up: int, calls: int, sinks: Sinks) -> JobOu
     except (Exception, SystemExit, KeyboardInterrupt) as raised:  # noqa: BLE001 - the run failed, and says why
         error = raised
     return outcome_of(error, time.perf_counter() - began, put)
+
+
+_CHARS, _MOST_ITEMS = 8, 1000
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+
+
+def function_mark(function: object) -> str:
+    """`NAME#DIGEST` of a function: of its code, its defaults, and what it names outside of it: functions by their code,
+    plain values by value, modules by name. Other objects are themselves only, so in another process it differs."""
+    text = repr([*_parts(function, set())])
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"{name}#{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:_CHARS]}"
+
+
+def _parts(value: object, seen: set[int]) -> Iterator[object]:
+    if isinstance(value, _PLAIN):
+        yield type(value).__name__, value
+    elif isinstance(value, types.ModuleType):
+        yield value.__name__
+    elif isinstance(value, types.BuiltinFunctionType):
+        yield value.__module__, value.__qualname__, id(value.__self__)
+    elif id(value) in seen:
+        yield "again"
+    elif isinstance(value, frozenset):
+        yield sorted(map(repr, value))
+    elif isinstance(value, tuple | list) and len(value) <= _MOST_ITEMS:
+        seen |= {id(value)} if isinstance(value, list) else set()
+        for item in value:
+            yield [*_parts(item, seen)]
+    elif isinstance(value, types.CodeType):
+        yield value.co_code, value.co_names, value.co_varnames, value.co_freevars
+        yield [*_parts(value.co_consts, seen)]
+    elif isinstance(value, types.FunctionType):
+        seen.add(id(value))
+        yield from _parts(value.__code__, seen)
+        yield [*_parts(value.__defaults__ or (), seen)], sorted((value.__kwdefaults__ or {}).items(), key=repr)
+        for cell in value.__closure__ or ():
+            yield [*_parts(_content(cell), seen)]
+        for name in sorted(_names(value.__code__)):
+            if name in value.__globals__:
+                yield name, [*_parts(value.__globals__[name], seen)]
+    else:
+        yield type(value).__qualname__, id(value)
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is not bound yet
+        return None
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names that code and the code inside of it look up."""
+    inside = (_names(const) for const in code.co_consts if isinstance(const, types.CodeType))
+    return set(code.co_names).union(*inside)

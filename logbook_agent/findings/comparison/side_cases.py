@@ -114,7 +114,7 @@ def measured(record: Record, stated: Comparison) -> Measured:
         if _add(found, pair, question):
             first = first or own
     _judge(found, [gate for gate in record.gates if gate.op == SAME])
-    _add_rows(found, record)
+    _add_rows(found, record, question.base)
     return found
 
 
@@ -187,16 +187,20 @@ def _broken(one: RowPair, gates: Sequence[Gate]) -> tuple[str, str] | None:
     return None
 
 
-def _add_rows(found: Measured, record: Record) -> None:
-    """Give each side and case all finished rows of its two cases."""
+def _add_rows(found: Measured, record: Record, base: str) -> None:
+    """Give each side and case all finished rows of its two cases. Where these are one, as two codes are that differ in
+    files of data alone, a row of a pair belongs to its side."""
     all_ = cases(record)
     keys = keys_of(all_)
     key_of = dict(zip((id(row) for s in record.runs for row in s.run.rows), keys, strict=True))
-    finished: dict[str, list[Row]] = {}
+    finished: dict[str, list[tuple[str, Row]]] = {}
     for case, key in zip(all_, keys, strict=True):
         if case.state == "finished" and case.row.failed is None:
-            finished.setdefault(key, []).append(case.row)
+            finished.setdefault(key, []).append((case.part.side if case.part is not None else "", case.row))
     for of in found.by_place.values():
         own = (dict.fromkeys(key_of[id(one.rows[at])] for one in of.pairs) for at in (0, 1))
-        base, other = ([row for key in keys for row in finished.get(key, ())] for keys in own)
-        of.rows = base, other
+        first, second = (
+            [row for key in keys for by, row in finished.get(key, ()) if by in ("", side)]
+            for keys, side in zip(own, (base, of.side), strict=True)
+        )
+        of.rows = first, second

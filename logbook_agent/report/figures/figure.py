@@ -5,11 +5,9 @@ Everything in it was found by `findings`; a drawing of it decides nothing. Equal
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -18,7 +16,8 @@ from msgspec import Struct
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import digest
 from logbook_agent.model.units import format_value, known
-from logbook_agent.text.markdown import cut_line
+from logbook_agent.model.values import Scalar
+from logbook_agent.text.markdown import csv_cell, cut_line
 from logbook_agent.text.phrases import assignments, counted
 
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
@@ -167,11 +166,6 @@ def _tick(value: float, step: float) -> str:
     return f"{value:,.{max(6, needed)}g}" if size >= 1e-4 else f"{value:.{max(3, needed)}g}"
 
 
-def exact(value: float | str) -> str:
-    """A value as an attribute holds it: reading it gives the same number."""
-    return plain(value) if isinstance(value, str) else repr(float(value))
-
-
 # A name that is longer says no more to a reader of a legend.
 NAME_CHARS = 60
 # From this ratio of the largest to the smallest value on, an axis is logarithmic.
@@ -220,26 +214,12 @@ def span_of(counts: Iterable[int], noun: str) -> str:
     return counted(found[0], noun) if len(found) == 1 else f"{found[0]:,} to {counted(found[-1], noun)}"
 
 
-HEADINGS = ("series", "x", "y", "low", "high", "n", "entry")
-
-
-def rows(figure: Figure) -> Iterator[tuple[str, ...]]:
-    """A row of texts for each point, below `HEADINGS`."""
-    for one in figure.series:
-        for p in one.points:
-            numbers = ("" if value is None else exact(value) for value in (p.x, p.y, p.low, p.high))
-            yield (plain(one.name), *numbers, str(p.n), plain(p.entry))
-
-
 def as_csv(figure: Figure) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(HEADINGS)
-    writer.writerows([_inert(cell) for cell in row] for row in rows(figure))
-    return text.getvalue()
-
-
-def _inert(cell: str) -> str:
-    """A text that a spreadsheet would take for a formula, marked as text."""
-    is_number = cell.lstrip("-").replace(".", "", 1)[:1].isdigit()
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@") and not is_number else cell
+    """A row for each point; what it has no number for is empty."""
+    rows: list[tuple[Scalar, ...]] = [("series", "x", "y", "low", "high", "n", "entry")]
+    rows += [
+        (plain(one.name), plain(p.x) if isinstance(p.x, str) else p.x, p.y, p.low, p.high, p.n, plain(p.entry) or None)
+        for one in figure.series
+        for p in one.points
+    ]
+    return "".join(f"{','.join(map(csv_cell, row))}\r\n" for row in rows)

@@ -12,9 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypedDict
-
-from msgspec import Struct
+from typing import Any
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.progress import RunProgress, progress_of
@@ -28,7 +26,7 @@ from logbook_agent.running.launch.output_log import readable
 from logbook_agent.running.reading import known_keys
 from logbook_agent.store.book import Book
 from logbook_agent.store.names import LOG
-from logbook_agent.store.spool import SENT
+from logbook_agent.store.spool import SENT, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 
@@ -39,19 +37,9 @@ _LINES = 12
 _PACE_S = 5.0
 
 
-class LastPoint(TypedDict):
-    """The latest point of a curve; `value` None: not finite."""
-
-    name: str
-    over: str
-    step: float
-    value: float | None
-
-
 class LiveRun(UnfinishedRunData):
     """A run that goes on, as plain data: of its entry the `title` and how far it is, its last `lines`, when it last
-    `printed`, why nothing new is known of it, and how it `ended` if that is not in the record yet; of each of its
-    `curves` the last point."""
+    `printed`, why nothing new is known of it, and how it `ended` if that is not in the record yet."""
 
     title: str
     lines: list[str]
@@ -59,15 +47,6 @@ class LiveRun(UnfinishedRunData):
     trouble: str | None
     ended: str | None
     progress: RunProgress | None
-    curves: list[LastPoint]
-
-
-class _FarRun(Struct):
-    """A run on another machine: when it is asked again, and why nothing new is known."""
-
-    trouble: str | None = None
-    asked: threading.Thread | None = None
-    due: float = 0.0
 
 
 class LiveRuns:
@@ -75,20 +54,24 @@ class LiveRuns:
     answer delays nothing."""
 
     def __init__(self) -> None:
-        # Both by the labels of their runs.
-        self._far: dict[str, _FarRun] = {}
+        # By the labels of their runs: why nothing new is known of one elsewhere, and the curves of one here.
+        self._trouble: dict[str, str | None] = {}
         self._curves: dict[str, Any] = {}
-        # An executor is asked of one run at a time.
-        self._turns: dict[str, threading.Lock] = {}
+        # By executor who asks it, and when it is asked again.
+        self._asked: dict[str, tuple[threading.Thread, float]] = {}
 
     def look(
         self, space: Workspace, book: Book, found: Findings | None, runs: Sequence[UnfinishedRun]
     ) -> list[LiveRun]:
         """The runs as they are now; their titles and progress as `found`."""
         going = {_label(one.run) for one in runs}
-        for known in (self._far, self._curves):
+        for known in (self._trouble, self._curves):
             for gone in known.keys() - going:
                 del known[gone]
+        # Only what was submitted to another machine has that in its spool.
+        self._ask(space, book, [one.run for one in runs if book.spool(one.run).has(SENT)])
+        for one in runs:
+            self._follow(space, book, one.run)
         return [self._run(space, book, found, one) for one in runs]
 
     def charts(self, book: Book) -> list[dict[str, Any]]:
@@ -98,8 +81,6 @@ class LiveRuns:
 
     def _run(self, space: Workspace, book: Book, found: Findings | None, one: UnfinishedRun) -> LiveRun:
         run, redact = one.run, space.redactor.text
-        # Only what was submitted to another machine has that in its spool.
-        trouble = self._asked(space, book, run).trouble if book.spool(run).has(SENT) else None
         beat, (title, progress) = book.heartbeat(run), _progress(found, run)
         return {
             **one.data(),
@@ -109,33 +90,48 @@ class LiveRuns:
             "lines": _log_lines(book, run, redact),
             "printed": _printed(book, run),
             "said": redact(one.said) if one.said else None,
-            "trouble": trouble,
+            "trouble": self._trouble.get(_label(run)),
             "ended": ended(book, run),
             "progress": progress,
-            "curves": self._last_points(space, book, run),
         }
 
-    def _asked(self, space: Workspace, book: Book, run: Run) -> _FarRun:
-        """What is known of a run on another machine, at once; that is asked again in the background."""
-        far = self._far.setdefault(_label(run), _FarRun())
-        if (far.asked is None or not far.asked.is_alive()) and time.monotonic() >= far.due:
-            turn = self._turns.setdefault(str(run.executor), threading.Lock())
-            far.asked = threading.Thread(target=_bring, args=(space, book, run, far, turn), daemon=True)
-            far.due = time.monotonic() + _PACE_S
-            far.asked.start()
-        return far
+    def _ask(self, space: Workspace, book: Book, runs: Sequence[Run]) -> None:
+        """Have what is new of runs on other machines brought, each executor asked in a thread of its own."""
+        by_executor: dict[str, list[Run]] = {}
+        for run in runs:
+            by_executor.setdefault(str(run.executor), []).append(run)
+        for name, own in by_executor.items():
+            asking, due_s = self._asked.get(name, (None, 0.0))
+            if (asking is None or not asking.is_alive()) and time.monotonic() >= due_s:
+                thread = threading.Thread(target=self._bring, args=(space, book, name, own), daemon=True)
+                self._asked[name] = thread, time.monotonic() + _PACE_S
+                thread.start()
 
-    def _last_points(self, space: Workspace, book: Book, run: Run) -> list[LastPoint]:
-        """The last point of each curve of a run whose log is written here."""
+    def _bring(self, space: Workspace, book: Book, name: str, runs: Sequence[Run]) -> None:
+        """Bring what is new of the runs of an executor, piece by piece."""
+        spools, grown = [book.spool(run) for run in runs], PIECE_BYTES
+        try:
+            while grown >= PIECE_BYTES:
+                before = _bytes_of(spools)
+                said = executor_named(space, name).look(spools, with_log=True)
+                grown = _bytes_of(spools) - before
+        except Exception as error:  # noqa: BLE001 - nobody waits for this thread
+            text = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+            said = dict.fromkeys((spool.folder for spool in spools), text)
+        for run, spool in zip(runs, spools, strict=True):
+            text = said.get(spool.folder, "")
+            self._trouble[_label(run)] = in_line(text, space.redactor.text) if text else None
+
+    def _follow(self, space: Workspace, book: Book, run: Run) -> None:
+        """Read the curves of a run whose log is written here."""
         label, path = _label(run), book.log_path(run.entry, run.run)
         if label not in self._curves:
             feature = hook_module("curves") if os.path.lexists(path) else None
             if feature is None:
-                return []
+                return
             clean = functools.partial(redacted, redactor=space.redactor)
             self._curves[label] = feature.FollowedCurves(path, book.files, known_keys(book.header, run), clean)
         self._curves[label].look()
-        return [*self._curves[label].last()]
 
 
 def ended(book: Book, run: Run) -> str | None:
@@ -151,19 +147,6 @@ def ended(book: Book, run: Run) -> str | None:
 
 def _label(run: Run) -> str:
     return f"{run.entry}/{run.run:02d}"
-
-
-def _bring(space: Workspace, book: Book, run: Run, far: _FarRun, turn: threading.Lock) -> None:
-    """Bring what is new of a run on another machine, piece by piece."""
-    spool, before, size, trouble = book.spool(run), -PIECE_BYTES, 0, None
-    try:
-        with turn:
-            while size - before >= PIECE_BYTES and trouble is None:
-                trouble = executor_named(space, str(run.executor)).look([spool], with_log=True).get(spool.folder)
-                before, size = size, (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
-    except Exception as error:  # noqa: BLE001 - nobody waits for this thread
-        trouble = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
-    far.trouble = in_line(trouble, space.redactor.text) if trouble else None
 
 
 def _log_lines(book: Book, run: Run, redact: Callable[[str], str]) -> list[str]:
@@ -207,3 +190,8 @@ def _printed(book: Book, run: Run) -> str | None:
 def in_line(text: str, redact: Callable[[str], str]) -> str:
     """A text on one line, without secrets."""
     return readable(text.replace("\n", " ").encode(errors="replace"), redact)
+
+
+def _bytes_of(spools: Sequence[Spool]) -> int:
+    """How long the logs of runs elsewhere are here."""
+    return sum((spool.folder / LOG).stat().st_size for spool in spools if spool.has(LOG))

@@ -158,7 +158,8 @@ class LiveSite:
     def __init__(self, space: Callable[[], Workspace]) -> None:
         self.space = space
         self._followers: dict[str, Follower] = {}
-        self._pages: dict[str | None, LivePage] = {}
+        self._pages: dict[str, LivePage] = {}
+        self._index = IndexPage(space, self._follower)
         self._lock = threading.RLock()
         # Versions count from this start of the server: those of another one mean nothing here.
         self._started = secrets.token_hex(4)
@@ -177,14 +178,11 @@ class LiveSite:
     def _page(self, topic: str | None) -> LivePage | None:
         """The page of a logbook, or the index; None where there is no such logbook."""
         with self._lock:
-            if topic not in self._pages:
-                if topic is None:
-                    self._pages[None] = IndexPage(self.space, self._follower)
-                elif self._book(topic) is None:
-                    return None
-                else:
-                    self._pages[topic] = BookPage(self._follower(topic))
-            return self._pages[topic]
+            if topic is None:
+                return self._index
+            if topic not in self._pages and self._book(topic) is not None:
+                self._pages[topic] = BookPage(self._follower(topic))
+            return self._pages.get(topic)
 
     def answer(self, path: str, known: str | None) -> Response:
         """The answer to a path. `known`: the version of a page that its viewer has."""

@@ -17,9 +17,8 @@ from logbook_agent.cli.status_commands import status_lines
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.status import OnMachine, status
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.follower import LOOK_S, Follower, ends_well, looking, told
-from logbook_agent.report.live.live_runs import LastPoint, LiveRun
+from logbook_agent.report.live.live_runs import LiveRun
 from logbook_agent.report.terminal.progress_lines import KINDS
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.phrases import duration
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 # Pieces of text, each with its style.
 Line: TypeAlias = Sequence[tuple[str, str]]
 _BAR = 20
-_SHOWN_LINES, _SHOWN_CURVES = 3, 6
+_SHOWN_LINES = 3
 _STATES = {
     **dict.fromkeys(("finished", "running"), "green"),
     **dict.fromkeys(("failed", "timeout", "stalled", "lost", "never-started"), "red"),
@@ -77,8 +76,6 @@ def _running(runs: Sequence[LiveRun], series: Sequence[str], now: datetime) -> I
             (f"  {where}, {_alive(one, now)}", "dim"),
         ]
         yield [("    ", ""), (_progress(one, now), "")]
-        if one["curves"]:
-            yield [("    ", ""), (_curves(one["curves"]), "bold")]
         for note in filter(None, (one["said"], one["trouble"])):
             yield [("    ", ""), (one_line(note), "yellow")]
         if one["ended"]:
@@ -99,18 +96,6 @@ def _progress(one: LiveRun, now: datetime) -> str:
         left_s = progress["expected_s"] - elapsed_s
         parts.append(f"about {_length(left_s)} left" if left_s > 0 else f"{_length(-left_s)} longer than usual")
     return ", ".join(parts)
-
-
-def _curves(points: Sequence[LastPoint]) -> str:
-    """`step 1,990: loss 0.58, lr 0.001`: the last value of each curve, by where it is."""
-    by_step: dict[tuple[str, float], list[str]] = {}
-    for point in points[:_SHOWN_CURVES]:
-        value = point["value"]
-        text = "not finite" if value is None else format_value(value, decimals=known(point["name"]).decimals)
-        by_step.setdefault((point["over"], point["step"]), []).append(f"{one_line(point['name'])} {text}")
-    said = [f"{one_line(over)} {format_value(step)}: {', '.join(texts)}" for (over, step), texts in by_step.items()]
-    more = len(points) - _SHOWN_CURVES
-    return "; ".join(said) + (f" and {more} more curves" if more > 0 else "")
 
 
 def _alive(one: LiveRun, now: datetime) -> str:

@@ -7,6 +7,7 @@ import functools
 import itertools
 import json
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -102,35 +103,17 @@ def chart_values(key: str, data: dict[str, Any], left_out: int = 0) -> dict[str,
 
 def _figure(key: str, data: dict[str, Any]) -> Figure:
     """A curve is a sweep over its steps; a value that is not finite makes a gap."""
-    series = [
-        PlotSeries(
-            name=one["label"],
-            shape="curve",
-            points=tuple(
-                PlotPoint(x=x, y=math.nan if y is None else y, said=one["label"], entry=one["entry"] or "")
-                for x, y in _few(one["x"], one["y"])
-            ),
+    feature, series = hook_module("curves"), list[PlotSeries]()
+    for one in data["series"]:
+        values = array("d", [math.nan if y is None else y for y in one["y"]])
+        points = tuple(
+            PlotPoint(x=one["x"][at], y=values[at], said=one["label"], entry=one["entry"] or "")
+            for at in feature.thinned(values, _PLAIN_POINTS)
         )
-        for one in data["series"]
-    ]
+        series.append(PlotSeries(name=one["label"], shape="curve", points=points))
     x, y = (PlotAxis(name=data[of]["label"], unit=data[of]["unit"] or "", log=data[of]["log"]) for of in ("x", "y"))
     kind, title = FigureKind.SWEEP, data["title"]
     return Figure(key=key, kind=kind, title=title, x=x, y=y, series=tuple(series), note="", entries=())
-
-
-def _few(xs: Sequence[float], ys: Sequence[float | None]) -> list[tuple[float, float | None]]:
-    """The lowest and the highest of each few points, in their order."""
-    points = list(zip(xs, ys, strict=True))
-    every = -(-2 * len(points) // _PLAIN_POINTS)
-    if every <= 2:
-        return points
-    found = []
-    for start in range(0, len(points), every):
-        some = points[start : start + every]
-        known = [point for point in some if point[1] is not None] or some[:1]
-        ends = {min(known, key=lambda p: p[1] or 0.0), max(known, key=lambda p: p[1] or 0.0)}
-        found += sorted(ends, key=lambda p: p[0])
-    return found
 
 
 def inert_json(text: str) -> Markup:

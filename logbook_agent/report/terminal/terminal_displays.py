@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import contextlib
 import os
-import re
 import signal
 import sys
 import threading
@@ -25,32 +24,6 @@ from logbook_agent.report.terminal.progress_lines import (
     series_lines,
     terminal_size,
 )
-from logbook_agent.text.phrases import obeyed
-
-# Left as it is: colours, erasing within a line, steps of the cursor (bars of several lines), backspace, return.
-_OBEYED = obeyed(colours="mKABCD", kept=b"\b")
-# A sequence that the next bytes complete.
-_BEGUN = re.compile(rb"(?:\x1b(?:\[[0-9;]{0,40})?|\xc2|\xd8|\xe2[\x80\x81]?)\Z")
-
-
-class ChildOutput:
-    """Feed it the bytes of one stream as they come."""
-
-    def __init__(self) -> None:
-        self._begun = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """The bytes that can be shown now."""
-        data = self._begun + data
-        begun = _BEGUN.search(data)
-        self._begun = begun[0] if begun is not None else b""
-        return _OBEYED.sub("\ufffd".encode(), data[: len(data) - len(self._begun)])
-
-    def finish(self) -> bytes:
-        """What was held back at the end."""
-        begun, self._begun = self._begun, b""
-        return _OBEYED.sub("\ufffd".encode(), begun)
-
 
 _ERASE = "\r\x1b[J"
 _PLAIN = "\x1b[0m"
@@ -176,18 +149,17 @@ class RunDisplay(_Drawn, LiveDisplay):
     def _begin(self) -> None:
         """A run begins."""
         _Drawn.__init__(self)
-        self._shown = {stream: ChildOutput() for stream in self._on_terminal}
         self._is_fresh, self._has_colours = True, False
         self._last: str | None = None
         self._bytes = 0
 
     def output(self, stream: Stream, data: bytes) -> None:
         self._bytes += len(data)
-        shown = self._shown.get(stream)
-        if shown is None:
-            super().output(stream, data)
-        else:
-            self._print(stream, shown.feed(data))
+        if stream in self._on_terminal and data:
+            self._region.erase()
+            self._is_fresh = data.endswith(b"\n")
+            self._has_colours = self._has_colours or b"\x1b" in data
+        super().output(stream, data)
         self._draw_now_and_then()
 
     def tick(self, last_result: str | None, log_bytes: int) -> None:
@@ -195,8 +167,6 @@ class RunDisplay(_Drawn, LiveDisplay):
         self._draw_now_and_then()
 
     def done(self) -> None:
-        for stream, shown in self._shown.items():
-            self._print("stdout" if stream == "stdout" else "stderr", shown.finish())
         self._region.erase()
         if self._has_colours:
             self._region.plain()
@@ -204,14 +174,6 @@ class RunDisplay(_Drawn, LiveDisplay):
             # What follows begins a line of its own.
             print(file=sys.stderr, flush=True)
         self._begin()
-
-    def _print(self, stream: Stream, data: bytes) -> None:
-        if not data:
-            return
-        self._region.erase()
-        super().output(stream, data)
-        self._is_fresh = data.endswith(b"\n")
-        self._has_colours = self._has_colours or b"\x1b" in data
 
     def _lines(self, elapsed_s: float, width: int) -> list[str]:
         if not self._is_fresh:

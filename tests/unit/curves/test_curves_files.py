@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.curves.chart import thinned
-from logbook_agent.curves.point_file import Series, packed, read_series
-from logbook_agent.curves.reduction import standing
+from logbook_agent.curves.point_file import Series, packed, read_series, standing
 
 NUMBERS = st.floats(width=64, allow_nan=False)
 STEPS = st.one_of(

@@ -231,3 +231,27 @@ def test_a_comment_says_why_nothing_can_be_compared(cli: Cli, git: Git, folder: 
     assert (answer.code, answer.data["outcome"]) == (6, "not-measured"), answer.err
     why = "nothing can be compared: no metric is named; the runs report step_ms"
     assert f"\n- {why}" in answer.data["comment"]["text"].replace("\\_", "_")
+
+
+def test_each_side_has_its_own_numbers_where_only_data_differ(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """`speed.txt` is no code, so both sides are the same code, and only their pairs tell their rows apart."""
+    with_speeds(git, folder, "100", "110")
+    answer = ci(cli, record, "--json", "--max-pairs", "2", *BENCH_WORDS)
+    [finding] = answer.data["answer"]["findings"]
+    base, other = (finding[side] for side in ("base", "other"))
+    assert (base["runs"], other["runs"]) == (2, 2), answer.err
+    assert base["high"] < 101 < 109 < other["low"]
+
+
+def test_no_text_offers_more_pairs_of_several_cases(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """The cases of a recipe have a command each, so `ab --id` has none to run."""
+    (folder / "recipes").mkdir()
+    recipe = "name: two\nquestion: Is it fast?\ncommand: [python3, bench.py, flags: [n]]\naxes: {n: [1, 2]}\n"
+    (folder / "recipes" / "two.yaml").write_text(f"{recipe}metrics: [{{name: step_ms, direction: min}}]\n")
+    with_speeds(git, folder, "100", "100.1")
+    answer = ci(cli, record, "--max-pairs", "2", "two")
+    assert answer.code == 0, answer.err
+    texts = [cli(*words, "--root", str(record)).out for words in (("status",), ("next",), ("compare", "CI-000"))]
+    assert not any("ab --id" in text for text in (answer.out, answer.err, *texts))
+    refused = cli("ab", "--root", str(record), "--id", "CI-000")
+    assert (refused.code, "states no command" in refused.err) == (2, True)
