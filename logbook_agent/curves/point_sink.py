@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+
+from msgspec import Struct
 
 from logbook_agent.curves.event_files import event_points as event_points
 from logbook_agent.curves.point_file import Series, curve_of, packed, standing
@@ -19,6 +22,11 @@ MOST_SERIES = 500
 MOST_POINTS = 5_000_000
 # A file of points up to this size is kept in git.
 SMALL_BYTES = 100_000
+_MOST_FORMS = 64
+_QUOTES = ("'", '"', "\\")
+# Numbers as most lines have them: what has another form is read by the slow way.
+_STEP = r"([-+]?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,25})?(?:[eE][-+]?[0-9]{1,2})?)"
+_VALUE = f"({_STEP[1:-1]}|nan|-?inf)"
 
 
 def point_sink(files: Folder) -> RunPoints:
@@ -26,12 +34,22 @@ def point_sink(files: Folder) -> RunPoints:
     return RunPoints(files)
 
 
+class _LineForm(Struct, frozen=True):
+    """Lines of which only the numbers differ: what matches one, and by point of it what keeps its step and its value,
+    and at which places of the match these are."""
+
+    match: Callable[[str], re.Match[str] | None]
+    points: tuple[tuple[Callable[[float], None], Callable[[float], None], int, int], ...]
+
+
 class RunPoints:
-    """The points of one run."""
+    """The points of one run. `clock` is that of the pauses between two writes."""
 
     def __init__(self, files: Folder) -> None:
         self._files = files
         self._series: dict[tuple[str, str, Key], Series] = {}
+        # The last one that matched first.
+        self._forms: list[_LineForm] = []
         # How many more points are kept, and how many were not.
         self._room, self._beyond = MOST_POINTS, 0
         self._refused: dict[str, None] = {}
@@ -43,17 +61,44 @@ class RunPoints:
 
     # -- taking points -------------------------------------------------------------------------------
 
-    def add(self, row: Row, points: Sequence[CurvePoint]) -> None:
+    def line(self, line: str) -> bool:
+        """As `PointSink.line`: the fast way, for lines of which only the numbers are new."""
+        for form in self._forms:
+            if (match := form.match(line)) is not None:
+                break
+        else:
+            return False
+        numbers = [*map(float, match.groups())]
+        if form is not self._forms[0]:
+            self._forms.remove(form)
+            self._forms.insert(0, form)
+        self._room -= len(form.points)
+        if self._room < 0:
+            self._beyond += len(form.points)
+            return True
+        for keep_step, keep_value, at, of in form.points:
+            keep_step(numbers[at])
+            keep_value(numbers[of])
+        return True
+
+    def add(self, row: Row, points: Sequence[CurvePoint], line: str | None = None) -> None:
         """As `PointSink.add`."""
         key = row_key(row.config)
+        taken: list[tuple[str, str, Series]] = []
         for name, over, step, value in points:
             # A series without a point would have no value to reduce to.
             if self._room <= 0:
                 self._beyond += 1
-            elif (series := self._of(name, over, key, row)) is not None:
-                series.steps.append(step)
-                series.values.append(value)
-                self._room -= 1
+                continue
+            series = self._of(name, over, key, row)
+            if series is None:
+                continue
+            series.steps.append(step)
+            series.values.append(value)
+            self._room -= 1
+            taken.append((name, over, series))
+        if line is not None and len(taken) == len(points):
+            self._learn(line, row, taken)
 
     def _of(self, name: str, over: str, key: Key, row: Row) -> Series | None:
         place = (name, over, key)
@@ -64,6 +109,25 @@ class RunPoints:
                 return None
             found = self._series[place] = Series(name=name, over=over, config=dict(row.config))
         return found
+
+    def _learn(self, line: str, row: Row, taken: list[tuple[str, str, Series]]) -> None:
+        """Remember the form of a line; of one with quotes, or that gives a name twice, none."""
+        words = line.split(" ")
+        names = [word.partition("=")[0] for word in words if "=" in word]
+        if len(self._forms) >= _MOST_FORMS or len({*names}) < len(names) or any(sign in line for sign in _QUOTES):
+            return
+        steps, places, pattern = {over for _, over, _ in taken}, dict[str, int](), list[str]()
+        for word in words:
+            name, _, value = word.partition("=")
+            form = _STEP if name in steps else _VALUE
+            if name in row.config or name in row.labels or re.fullmatch(form, value) is None:
+                pattern.append(re.escape(word))
+            else:
+                places[name] = len(places)
+                pattern.append(f"{re.escape(name)}={form}")
+        if all(name in places and over in places for name, over, _ in taken):
+            points = [(s.steps.append, s.values.append, places[over], places[name]) for name, over, s in taken]
+            self._forms.append(_LineForm(re.compile(" ".join(pattern)).fullmatch, tuple(points)))
 
     # -- the files -----------------------------------------------------------------------------------
 

@@ -172,8 +172,12 @@ _EPOCH = "epoch"
 class PointSink(Protocol):
     """Keeps the points of a run while they are read."""
 
-    def add(self, row: Row, points: Sequence[CurvePoint]) -> None:
-        """Keep the points of a row with this config."""
+    def line(self, line: str) -> bool:
+        """Take the points of a line of a form that was added before; False, where it has another form."""
+
+    def add(self, row: Row, points: Sequence[CurvePoint], line: str | None = None) -> None:
+        """Keep the points of a row with this config. `line`: what they were read from, where its words are no
+        secrets."""
 
     def finish(self, reduced: Callable[[str], Metric]) -> tuple[list[Curve], list[str]]:
         """The curves in numbers, in the order of their first points, after their points were written; and what is
@@ -194,8 +198,12 @@ class RowPoints:
         self._sink: PointSink | None = None
         self._labels: dict[Key, dict[str, str]] = {}
 
-    def add_words(self, words: ResultWords, keys: Iterable[str]) -> bool:
-        """Take words with a step, by one of these keys; whether they are a point."""
+    def is_known(self, line: str) -> bool:
+        """Take a line of a form that was met before; whether it is one."""
+        return self._sink is not None and self._sink.line(line)
+
+    def add_words(self, words: ResultWords, keys: Iterable[str], line: str | None = None) -> bool:
+        """Take words with a step, by one of these keys; whether they are a point. `line`: as for `PointSink.add`."""
         steps: dict[str, float] = {}
         for key in (key for key in keys if key in words.pairs):
             step = finite(parse_scalar(words.pairs[key]))
@@ -205,9 +213,9 @@ class RowPoints:
                 return True
             steps[key] = step
         values = {key: text for key, text in words.pairs.items() if key not in steps}
-        return bool(steps) and self.add(self._keys.row(values, is_point=True), steps, words.rank)
+        return bool(steps) and self.add(self._keys.row(values, is_point=True), steps, words.rank, line)
 
-    def add(self, row: Row, steps: Mapping[str, float], rank: str | None = None) -> bool:
+    def add(self, row: Row, steps: Mapping[str, float], rank: str | None = None, line: str | None = None) -> bool:
         """Take the values of a row as points; whether there are any. Each rank has a curve of its own."""
         points = self._keys.points(row, steps)
         if points and self._sink is None:
@@ -216,7 +224,7 @@ class RowPoints:
         if self._sink is None or not points:
             return False
         config = {**row.config, **of_rank(rank)}
-        self._sink.add(structs.replace(row, config=config), points)
+        self._sink.add(structs.replace(row, config=config), points, line)
         labels = self._labels.setdefault(row_key(config), {}) if row.labels else {}
         for key, text in row.labels.items():
             if labels.setdefault(key, text) != text:

@@ -119,12 +119,15 @@ class ResultReader:
 
     def feed(self, line: str) -> None:
         """Take one line of output, with or without its line end."""
+        if self._points.is_known(line):
+            self._traceback = None
+            return
         found = split_line(line)
         if found is None:
             self._feed_other(line)
             return
         self._traceback = None
-        if any(key in found.body for key in self._points.steps) and self._feed_point(found):
+        if any(key in found.body for key in self._points.steps) and self._feed_point(found, line):
             return
         self._chars += len(found.body)
         count = len(self._lines) + len(self._metrics) + len(self._json) + len(self.artifacts)
@@ -212,12 +215,15 @@ class ResultReader:
 
     # -- points of curves --------------------------------------------------------------------------
 
-    def _feed_point(self, found: ResultLine) -> bool:
+    def _feed_point(self, found: ResultLine, line: str) -> bool:
         """Take a RESULT or METRIC line that is a point; whether it is one."""
         pairs, units, wrong = words_of(found) if found.kind in ("RESULT", "METRIC") else ({}, {}, [])
         if wrong or len(pairs) > MAX_KEYS:
             return False
-        if not self._points.add_words(ResultWords(self._clean_config(pairs), found.rank), self._points.steps):
+        clean = self._clean_config(pairs)
+        is_form = clean == pairs and found.is_alike
+        words = ResultWords(clean, found.rank)
+        if not self._points.add_words(words, self._points.steps, line if is_form else None):
             return False
         self._learn(pairs, units)
         return True

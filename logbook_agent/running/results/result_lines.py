@@ -77,11 +77,13 @@ class ResultWords(NamedTuple):
 
 
 class ResultLine(NamedTuple):
-    """The kind and body of a line that reports a result, and the rank that its prefix names."""
+    """The kind and body of a line that reports a result, and the rank that its prefix names. `is_alike`: the prefix may
+    stand before many lines as it is, so it holds no time."""
 
     kind: Kind
     body: str
     rank: str | None = None
+    is_alike: bool = True
 
 
 def split_line(line: str) -> ResultLine | None:
@@ -94,7 +96,7 @@ def split_line(line: str) -> ResultLine | None:
             body = line[word.end() :].strip()
             if "x across cluster]" in body[-200:]:
                 body = _REPEATED.sub("", body)
-            return ResultLine(word[1], body, rank)  # type: ignore[arg-type]
+            return ResultLine(word[1], body, rank, ":" not in line[:at].rstrip(": "))  # type: ignore[arg-type]
     return None
 
 

@@ -72,6 +72,22 @@ def test_the_declared_reduction_is_the_measurement(tmp_path: Path, reduce: str, 
     assert reading.curves[0].reduction == reduce
 
 
+@pytest.mark.parametrize("text", ["1_000", "007", "\u0663", "1e400", "infinity", "+2", ".5", "1e3"])
+def test_a_number_is_the_same_on_the_first_line_and_on_a_later_one(tmp_path: Path, text: str) -> None:
+    """Lines of a form that was seen before are read by a faster way."""
+    (alone, later) = (tmp_path / "alone", tmp_path / "later")
+    for folder in (alone, later):
+        folder.mkdir()
+    values = [
+        reading.curves[0].last if reading.curves else None
+        for reading in (
+            read(alone, f"RESULT step=2 loss={text}", declared=[LOSS]),
+            read(later, "RESULT step=1 loss=nan", f"RESULT step=2 loss={text}", declared=[LOSS]),
+        )
+    ]
+    assert values[0] == values[1]
+
+
 def test_what_is_not_finite_is_kept_and_is_no_measurement(tmp_path: Path) -> None:
     lines = [f"METRIC loss={v} step={i}" for i, v in enumerate((3, 2, "nan", "inf"))]
     reading = read(tmp_path, *lines, declared=[LOSS])
