@@ -11,7 +11,7 @@ from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings import advice
 from logbook_agent.findings.comparison import answer_lines, words
-from logbook_agent.findings.comparison.answer import Answer, Outcome
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MOST_PAIRS, Comparison
@@ -213,10 +213,9 @@ class PairJudge:
 
     def to_keep(self) -> str:
         """How the code of a side is kept that the first sitting found to be better; empty where none is."""
-        found = self.answer.goals if self.answer is not None and self.answer.sittings == 1 else ()
-        is_code = self.stated.question.axis == CODE_AXIS and self.stated.run is not None
-        is_better = is_code and any(f.outcome is Outcome.BETTER for f in found)
-        return f"to keep the better code: {advice.keep(self._id)}" if is_better else ""
+        is_first = self.answer is not None and self.answer.sittings == 1
+        command = advice.decide(self.answer, self.stated) if self.answer is not None and is_first else ""
+        return f"to keep the better code: {command}" if command else ""
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""

@@ -11,9 +11,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from logbook_agent.findings.cases import Case, executed
-from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.comparison.answers import needed
-from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
+from logbook_agent.findings.comparison.words import claim
+from logbook_agent.findings.protocol import ELSEWHERE, NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import ABSENT, Item
 from logbook_agent.model.comparison import (
     APART_S,
@@ -164,7 +165,7 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     elif is_commit:
         name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
     return Continuation(
-        command=command_line(["logbook", "discard", entry_id, "--why", f"{name} fails"]),
+        command=discard(entry_id, f"{name} fails"),
         lacks="mend",
         first=f"{name} {again}: {mend}{anew and f' and type `{anew}`'}, or discard the entry",
         then="" if is_commit else anew or ab_afresh(entry_id, new=False),
@@ -213,6 +214,23 @@ def judge_met(number: int, evidence: str = "ID") -> str:
 def accept(entry_id: str) -> str:
     """What to type to let the withheld numbers of an entry count."""
     return f"logbook edit {entry_id} --accept WHY"
+
+
+def discard(entry_id: str, why: str) -> str:
+    """What to type to record that the code of an entry is given up."""
+    return command_line(["logbook", "discard", entry_id, "--why", why])
+
+
+def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHERE) -> str:
+    """What to type to decide on the code of a comparison that is settled: to keep what is better, unless HEAD holds it,
+    and to discard what is worse, while the working tree has it. Empty where nothing is to be decided."""
+    if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated) or not answer.is_settled:
+        return ""
+    side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
+    if Outcome.BETTER in found:
+        return keep(answer.entry) if here.held(stated, side, "HEAD") in ("WORK", ELSEWHERE) else ""
+    is_to_undo = Outcome.WORSE in found and here.held(stated, side, "HEAD") == "WORK"
+    return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_to_undo else ""
 
 
 def sweep_more(entry_id: str, *options: str) -> str:

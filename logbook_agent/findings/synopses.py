@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct, structs
 
-from logbook_agent.findings.advice import Continuation, ab_afresh, go_on, other_evaluator, replicate
+from logbook_agent.findings.advice import Continuation, ab_afresh, decide, go_on, other_evaluator, replicate
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
@@ -25,7 +25,8 @@ class Synopsis(Struct, frozen=True, kw_only=True):
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
     needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
     `pairs`. `is_hopeless`: no practical number of pairs would settle it. `is_failed`: a side failed in every pair, so
-    that it stands among the failures. `replicate`: what to type for a second sitting, where one settled all."""
+    that it stands among the failures. `replicate`: what to type for a second sitting, where one settled all; `decide`:
+    for a decision on its code, where it waits for one."""
 
     entry: str
     title: str
@@ -40,6 +41,7 @@ class Synopsis(Struct, frozen=True, kw_only=True):
     is_hopeless: bool = False
     is_failed: bool = False
     replicate: str = ""
+    decide: str = ""
 
     @property
     def is_bold(self) -> bool:
@@ -183,6 +185,7 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         replicate=replicate(records, answer, asked.now) if not is_over or (is_kept and later is None) else "",
     )
 
+        decide=decide(answer, stated, asked.here) if not is_over else "",
 
 def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
     """The synopsis of a comparison of which some commits are `gone`: it can be asked again, of the code as it is now,
