@@ -146,7 +146,10 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     anew = sweep_anew(recipe) if recipe is not None else ""
     if stated is None or not (anew or _has_command(stated)):
         return Continuation(command=show(entry_id), lacks="run")
-    if now := here.another(stated, side):
+    question = stated.question
+    # The base may have the other side by now.
+    is_merged = side == question.base and here.held(stated, question.sides[-1], code_name(side)) == code_name(side)
+    if not is_merged and (now := here.another(stated, side)):
         first = f"it has another commit now, {now}" if "@" in side else "the code is different now"
         return Continuation(command=anew or ab_now(entry_id, stated, here), lacks="run", first=first)
     if answer.pairs:
