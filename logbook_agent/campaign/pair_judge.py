@@ -14,7 +14,7 @@ from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MOST_PAIRS, Comparison
+from logbook_agent.model.comparison import BLOCK_PAIRS, MOST_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
@@ -198,14 +198,14 @@ class PairJudge:
         way = self.way()
         is_simple, last = bool(way.then) or not way.first, way.then or way.command
         more = [f"{'fix that, then continue' if is_simple else way.first}: {last}"] if last else []
-        is_bare = self.stated.question.axis == CODE_AXIS and self._request.setup is None and fails(run) is None
-        if (lacks or is_bare) and self.stated.run is not None:
+        build = way.build
+        if lacks and self.stated.run is not None:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
-            what = f"git does not hold {found}, and the checkout lacks it; if the command needs it" if lacks else ""
             is_by_id = self._request.run.entry_id is not None
-            built = advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False)
-            more = [f"{what or 'if it needs a build first'}: {built} --setup 'COMMAND THAT MAKES IT'", *more]
+            built = advice.with_setup(advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False))
+            build = f"git does not hold {found}, and the checkout lacks it; if the command needs it: {built}"
+        more = [*filter(None, [build]), *more]
         [seen] = self._book.statuses([run])
         code = f"exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         how = ", ".join(filter(None, [seen.state, code, str(fails(seen.run) or "")]))

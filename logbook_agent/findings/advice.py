@@ -27,7 +27,7 @@ from logbook_agent.model.comparison import (
     code_typed,
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
-from logbook_agent.model.gates import SAME, values_of
+from logbook_agent.model.gates import SAME, fails, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs
 from logbook_agent.model.values import canonical
 from logbook_agent.text.axis_values import axis_option, with_place
@@ -39,13 +39,15 @@ class Continuation(Struct, frozen=True, kw_only=True):
     """How to go on with a comparison: `command` is what to type, which makes up to so many `pairs`; empty where nothing
     helps. `lacks` is the kind of what the comparison lacks: `Lacks.what`; `entry`: pairs of another entry, as those of
     this one are judged once; `report`: a gate asks for what no run reports; `mend`: code that passes, and `run`: runs
-    of it. `first` is what somebody has to do or to decide before, `then` what to type after that."""
+    of it. `first` is what somebody has to do or to decide before, `then` what to type after that, and `build` what else
+    may help: another setup."""
 
     command: str = ""
     lacks: str = ""
     pairs: int = 0
     first: str = ""
     then: str = ""
+    build: str = ""
 
 
 def go_on(records: Records, answer: Answer, here: TypingPlace = NOWHERE) -> Continuation:
@@ -156,15 +158,19 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
         # It passed on this code before.
         again = sweep_more(entry_id, "--retry-failed") if anew else ab_afresh(entry_id, new=False)
         return Continuation(command=again, lacks="run")
-    is_turned = side == stated.question.base and bool(other_evaluator(entry_id, stated))
+    is_turned = side == question.base and bool(other_evaluator(entry_id, stated))
     if not is_turned and (why := unreported(records.topic, record)):
         own = [s.run.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
         last = max(own or [s.run.run for s in record.runs])
         return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=why)
-    is_commit = stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP)
-    name, again, mend = f"{stated.question.axis}={side}", "fails again on the same code", "mend the code"
+    is_commit = question.axis == CODE_AXIS and ("@" in side or side == SETUP)
+    name, again, mend = f"{question.axis}={side}", "fails again on the same code", "mend the code"
+    has_setup = stated.run is None or stated.run.setup is not None
+    is_built = question.axis != CODE_AXIS or has_setup or any(fails(s.run) for s in record.runs)
+    build = "" if is_built else f"if it needs a build first: {with_setup(ab_afresh(entry_id, new=False))}"
     if side == SETUP:
-        name, mend = "the setup", "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
+        name, build = "the setup", f"with another setup: {with_setup(ab_more(entry_id))}"
+        mend = "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
     elif is_commit:
         name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
     return Continuation(
@@ -172,6 +178,7 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
         lacks="mend",
         first=f"{name} {again}: {mend}{anew and f' and type `{anew}`'}, or discard the entry",
         then="" if is_commit else anew or ab_afresh(entry_id, new=False),
+        build="" if anew else build,
     )
 
 
@@ -209,16 +216,6 @@ def keep(entry_id: str) -> str:
     return f"logbook keep {entry_id}"
 
 
-def judge_met(number: int, evidence: str = "ID") -> str:
-    """What to type to judge a stop criterion as met."""
-    return f"logbook criteria --met {number} --evidence {evidence}"
-
-
-def accept(entry_id: str) -> str:
-    """What to type to let the withheld numbers of an entry count."""
-    return f"logbook edit {entry_id} --accept WHY"
-
-
 def discard(entry_id: str, why: str) -> str:
     """What to type to record that the code of an entry is given up."""
     return command_line(["logbook", "discard", entry_id, "--why", why])
@@ -234,6 +231,16 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
         return keep(answer.entry) if here.held(stated, side, "HEAD") in ("WORK", ELSEWHERE) else ""
     is_to_undo = Outcome.WORSE in found and here.held(stated, side, "HEAD") == "WORK"
     return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_to_undo else ""
+
+
+def judge_met(number: int, evidence: str = "ID") -> str:
+    """What to type to judge a stop criterion as met."""
+    return f"logbook criteria --met {number} --evidence {evidence}"
+
+
+def accept(entry_id: str) -> str:
+    """What to type to let the withheld numbers of an entry count."""
+    return f"logbook edit {entry_id} --accept WHY"
 
 
 def sweep_more(entry_id: str, *options: str) -> str:
@@ -258,6 +265,11 @@ def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None, *, is_
 def ab_more(entry_id: str, pairs: int | None = None) -> str:
     """What to type to go on with an A/B: its budget, or so many `pairs` more."""
     return f"logbook ab --id {entry_id}" + (f" --max-pairs {pairs}" if pairs is not None else "")
+
+
+def with_setup(command: str) -> str:
+    """The command that goes on with an A/B, with a place for its setup."""
+    return f"{command} --setup 'COMMAND THAT MAKES IT'"
 
 
 def needed_setup(stated: Comparison | None) -> str:

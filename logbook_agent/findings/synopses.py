@@ -17,7 +17,7 @@ from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_op
 from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name
-from logbook_agent.model.record import GOING
+from logbook_agent.model.record import GOING, SETUP
 from logbook_agent.text.phrases import counted, listed
 
 
@@ -166,7 +166,9 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         is_same = way.lacks in ("mend", "report")
         said = "" if answer.is_lost and is_same and not is_failed else how
         needs = "" if is_failed or not (answer.pairs or is_same) else why
-        why = "; ".join(filter(None, [said, needs, "" if is_same and what == "gate" else way.first]))
+        is_bare = way.build and answer.failure[0] != SETUP
+        built = f"if it needs a build, give ab --like {answer.entry} a --setup" if is_bare else ""
+        why = "; ".join(filter(None, [said, needs, built, "" if is_same and what == "gate" else way.first]))
     return Synopsis(
         entry=answer.entry,
         title=thread.by_id[answer.entry]["title"],
@@ -183,9 +185,9 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         is_failed=is_failed,
         # What was kept is worth a second sitting; what was decided otherwise is not.
         replicate=replicate(records, answer, asked.now) if not is_over or (is_kept and later is None) else "",
+        decide=decide(answer, stated, asked.here) if not is_over else "",
     )
 
-        decide=decide(answer, stated, asked.here) if not is_over else "",
 
 def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
     """The synopsis of a comparison of which some commits are `gone`: it can be asked again, of the code as it is now,
