@@ -60,6 +60,12 @@ def commit_of(
     return (code.commit if lacks else here.code.commit), lacks, bool(here.code.dirty)
 
 
+def is_left(workspace: Workspace, run: Run, code: Code) -> bool:
+    """Whether the working tree has the code of a run, with changes that were kept and no commit holds."""
+    now = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code).facts().code
+    return bool(code.kept and now.dirty) and now.identity == code.identity
+
+
 def is_in(workspace: Workspace, commit: str, of: str = "HEAD") -> bool:
     """Whether a commit is in the history of another one; so it counts where there is no repository."""
     place = repository_of(workspace.cwd)

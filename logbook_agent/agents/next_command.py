@@ -10,12 +10,12 @@ from logbook_agent.agents.next_steps import next_steps
 from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.open_steps import OpenStep
+from logbook_agent.findings.open_steps import OpenStep, nothing_left
+from logbook_agent.findings.open_steps import at_work as being_made
 from logbook_agent.findings.read import read
 from logbook_agent.store.workspace import naming
 
 _SHOWN = 10
-_NOTHING = "nothing is left to do here: set stop criteria, or write a next action: logbook edit --help"
 # By entry, how another worktree is ahead: a name of the answer, and its text.
 _AtWork: TypeAlias = Mapping[str, tuple[str, str]]
 
@@ -32,8 +32,8 @@ def next_command(
     book = space.book()
     findings = read(space, book, naming(space, book), typing_place(space))
     found = [*kept_steps(space, book, findings, next_steps(findings))]
-    shown = found[:_SHOWN]
     at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}
+    shown = [being_made(step) if step.entry in at_work else step for step in found[:_SHOWN]]
     for step in shown:
         if step.entry and step.kind != "next action":
             executed = book.claims.elsewhere(findings.records.record(step.entry))
@@ -44,9 +44,8 @@ def next_command(
         "steps": [_data(step, at_work) for step in shown],
         **({"left_out": left_out} if left_out else {}),
     }
-    rest = "all stop criteria are met: logbook close --help" if findings.header.stop_criteria else _NOTHING
-    rest = "the logbook is closed" if findings.header.closing is not None else rest
-    emit("next", data, _text(shown, at_work, left_out) or rest, as_json=common.as_json, warnings=space.warnings)
+    text = _text(shown, at_work, left_out) or nothing_left(findings.header)
+    emit("next", data, text, as_json=common.as_json, warnings=space.warnings)
     return 0
 
 

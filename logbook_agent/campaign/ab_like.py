@@ -17,8 +17,10 @@ from logbook_agent.campaign.ab_request import (
 )
 from logbook_agent.campaign.checkouts import COMMIT_CHARS
 from logbook_agent.campaign.run_request import invocation_of, run_named
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.entries.edit import with_gates
 from logbook_agent.findings.advice import ab_codes
+from logbook_agent.findings.protocol import ELSEWHERE
 from logbook_agent.model.comparison import (
     CASE_AXIS,
     CODE_AXIS,
@@ -33,6 +35,7 @@ from logbook_agent.model.comparison import (
 from logbook_agent.model.entry import HYPOTHESIS, Entry
 from logbook_agent.model.errors import exclusive
 from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.running.order import Display
@@ -54,6 +57,9 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
     exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
     entry_id, _, number = reference.partition("/")
     entry = book.entry(book.resolve(entry_id))
+    if not number and _is_other_idea(workspace, book.record(entry.id), request):
+        display.progress(f"WORK is other code than in {entry.id}, so its title, its text and --free are not taken")
+        entry = structs.replace(entry, title=DEFAULT_TITLE, fields=(), free=())
     stated, left = entry.comparison, _own_options(book.header, entry, request)
     if stated is not None and stated.run is not None and not number:
         run = stated_command(entry, stated.run)
@@ -76,6 +82,19 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
     if left:
         display.progress(f"only the command of {reference} is taken here, without {left} of {entry.id}")
     return as_stated(workspace, request, run, reference)
+
+
+def _is_other_idea(workspace: Workspace, record: Record, request: AbRequest) -> bool:
+    """Whether an entry measured WORK, and a request asks the same of a working tree that has other code now. What only
+    failed was mended since."""
+    stated = record.entry.comparison
+    if stated is None or stated.question.axis != CODE_AXIS or not _is_of(request, stated.question):
+        return False
+    runs = [s.run for s in record.runs if s.run.part is not None and s.state == "finished"]
+    work = {run.part.side for run in runs if run.part is not None and "@" not in run.part.side}
+    return any(
+        typing_place(workspace).held(stated, side, "HEAD") == ELSEWHERE for side in work & {*stated.question.values}
+    )
 
 
 def _is_of(request: AbRequest, question: Question) -> bool:

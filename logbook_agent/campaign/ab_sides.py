@@ -28,7 +28,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import assignments, listed
-from logbook_agent.text.redaction.names import is_looked_for
 
 _SHOWN = 3
 # Of one length, which is part of what a program meets: its path.
@@ -115,7 +114,7 @@ class _SidesOf:
         axis, run = self._request.axis, self._request.run
         if axis is None:
             raise AssertionError("nothing is compared")
-        self._check_told(axis)
+        self._check_named(axis)
         here = os.path.realpath(self._workspace.cwd)
         folder = os.path.realpath(self._workspace.cwd / (run.cwd or "."))
         argv = placed(axis, run.argv, run.config, os.path.relpath(folder, here))
@@ -127,14 +126,13 @@ class _SidesOf:
         needs = stated.run.needs if stated is not None and stated.run is not None else ()
         return structs.replace(self.in_folder(axis, runs, recorded, needs), argv=argv)
 
-    def _check_told(self, axis: AbAxis) -> None:
-        """Raises UsageError where a side is a secret that would be hidden wherever it is printed."""
-        redactor, name = self._workspace.redactor, axis.variable or axis.name
-        if any(is_looked_for(secret.value) for value in axis.values for secret in redactor.found(value, name)):
+    def _check_named(self, axis: AbAxis) -> None:
+        """Raises UsageError where a value is that of a secret variable: records have the variable's name instead."""
+        if any(secret.kind is None for value in axis.values for secret in self._workspace.redactor.found(value)):
             raise UsageError(
-                f"a value of --axis {axis.name} is a secret",
-                cause="records hide it, so its side would have no name",
-                hint=f"let the command read it from a variable, and vary the variable's name: --axis {name}_from=A,B",
+                f"a value of --axis {axis.name} is that of a secret variable",
+                cause="records have the variable's name instead, so its side would have no name",
+                hint=f"let the command read the variable, and vary which: --axis {axis.variable or axis.name}_from=A,B",
             )
 
     def _trees(self, option: str, codes: Mapping[str, str | Code]) -> list[Tree]:

@@ -102,12 +102,13 @@ def in_trees(
                     )
             elif code == WORK:
                 checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
-            if isinstance(code, Code) or code == WORK:
+            if (checkout.top / checkout.inside).is_dir() and (isinstance(code, Code) or code == WORK):
                 # git holds no folder without files.
                 (tree.top / checkout.inside).mkdir(parents=True, exist_ok=True)
-            elif not (tree.top / checkout.inside).is_dir():
+            if not (tree.top / checkout.inside).is_dir():
+                name = tree.commit[:COMMIT_CHARS] if isinstance(code, Code) else code
                 raise UsageError(
-                    f"{code} has no folder {checkout.inside}",
+                    f"{name} has no folder {checkout.inside}",
                     cause="the command runs in the folder of the checkout in which it was typed",
                     hint="cd into a folder that both have",
                 )

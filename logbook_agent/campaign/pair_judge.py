@@ -11,10 +11,10 @@ from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings import advice
 from logbook_agent.findings.comparison import answer_lines, words
-from logbook_agent.findings.comparison.answer import Answer, Outcome
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MOST_PAIRS, Comparison
+from logbook_agent.model.comparison import BLOCK_PAIRS, MOST_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails, judged
@@ -204,14 +204,14 @@ class PairJudge:
         way = self.way()
         is_simple, last = bool(way.then) or not way.first, way.then or way.command
         more = [f"{'fix that, then continue' if is_simple else way.first}: {last}"] if last else []
-        is_bare = self.stated.question.axis == CODE_AXIS and self._request.setup is None and fails(run) is None
-        if (lacks or is_bare) and self.stated.run is not None:
+        build = way.build
+        if lacks and self.stated.run is not None:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
-            what = f"git does not hold {found}, and the checkout lacks it; if the command needs it" if lacks else ""
             is_by_id = self._request.run.entry_id is not None
-            built = advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False)
-            more = [f"{what or 'if it needs a build first'}: {built} --setup 'COMMAND THAT MAKES IT'", *more]
+            built = advice.with_setup(advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False))
+            build = f"git does not hold {found}, and the checkout lacks it; if the command needs it: {built}"
+        more = [*filter(None, [build]), *more]
         [seen] = self._book.statuses([run])
         code = f"exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         how = ", ".join(filter(None, [seen.state, code, str(fails(seen.run) or "")]))
@@ -219,10 +219,9 @@ class PairJudge:
 
     def to_keep(self) -> str:
         """How the code of a side is kept that the first sitting found to be better; empty where none is."""
-        found = self.answer.goals if self.answer is not None and self.answer.sittings == 1 else ()
-        is_code = self.stated.question.axis == CODE_AXIS and self.stated.run is not None
-        is_better = is_code and any(f.outcome is Outcome.BETTER for f in found)
-        return f"to keep the better code: {advice.keep(self._id)}" if is_better else ""
+        is_first = self.answer is not None and self.answer.sittings == 1
+        command = advice.decide(self.answer, self.stated) if self.answer is not None and is_first else ""
+        return f"to keep the better code: {command}" if command else ""
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""

@@ -67,8 +67,9 @@ def begun(
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
-        workspace.warnings += _closed(workspace, book)
         series = RunSeries(workspace, book, entry, display, stops, another is not None)
+        # After the view was refreshed: somebody may have closed it meanwhile.
+        stack.callback(lambda: workspace.warnings.extend(_closed(workspace, book)))
         stack.callback(series.refresh)
         stack.callback(series.release)
         try:

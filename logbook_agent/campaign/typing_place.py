@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection
 from functools import cache, partial
 
-from logbook_agent.findings.protocol import TypingPlace
+from logbook_agent.findings.protocol import ELSEWHERE, TypingPlace
+from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name
 from logbook_agent.model.record import SETUP
 from logbook_agent.running.provenance.git_calls import try_git
@@ -49,12 +50,34 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         return commit if is_same_code(place, workspace.root, rules, environ, commit, rival) else None
 
     @cache
-    def mark(folder: str, argv: tuple[str, ...], written: str | None) -> str | None:
-        from logbook_agent.running.provenance.git import CodeLook  # for comparisons that failed alone
+    def work(folder: str, argv: tuple[str, ...], written: str | None) -> Code:
+        from logbook_agent.running.provenance.git import CodeLook  # for what failed, or waits for a decision, alone
 
         rules = workspace.config.code.reading(written)
         look = CodeLook(folder_of(folder, workspace), workspace.root, argv, workspace.environ, rules)
-        return look.facts().code.mark
+        return look.facts().code
+
+    def recorded(stated: Comparison, side: str) -> tuple[Code, Code] | None:
+        """The code of a side, and that of the working tree; None where that is unknown."""
+        then, run = stated.code.get(side) or stated.code.get(stated.question.base), stated.run
+        if then is None or run is None:
+            return None
+        base = next(iter(run.values), stated.question.base)
+        now = work(run.cwd, tuple(word.replace(ANY, base) for word in run.argv), run.read)
+        return (then, now) if now.mark is not None else None
+
+    def held(stated: Comparison, side: str, name: str) -> str:
+        if "@" in side:
+            asked = ["for-each-ref", "--count=1", "--contains", code_hash(side), "refs/heads", "refs/remotes"]
+            for words, where in ((["merge-base", "--is-ancestor", code_hash(side), name], name), (asked, ELSEWHERE)):
+                found = try_git(place.top, words, workspace.environ) if place is not None else None
+                if found or (found is not None and where == name):
+                    return where
+            return ""
+        codes = recorded(stated, side)
+        if codes is None or codes[0].identity != codes[1].identity:
+            return ELSEWHERE
+        return "WORK" if codes[1].dirty else name
 
     def another(stated: Comparison, side: str) -> str:
         if stated.question.axis == CODE_AXIS and side == SETUP:
@@ -62,11 +85,7 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         if stated.question.axis == CODE_AXIS and "@" in side:
             now = of(code_name(side))
             return now[:9] if now is not None and code(code_name(side), code_hash(side)) is None else ""
-        recorded, run = stated.code.get(side) or stated.code.get(stated.question.base), stated.run
-        if recorded is None or run is None or any(one.differed for one in stated.evaluator):
-            return ""
-        base = next(iter(run.values), stated.question.base)
-        argv = tuple(word.replace(ANY, base) for word in run.argv)
-        return "WORK" if mark(run.cwd, argv, run.read) not in (None, recorded.mark) else ""
+        codes = None if any(one.differed for one in stated.evaluator) else recorded(stated, side)
+        return "WORK" if codes is not None and codes[0].mark != codes[1].mark else ""
 
-    return TypingPlace(of=of, knows=knows, code=code, another=another, folder=folder, gone=gone)
+    return TypingPlace(of=of, knows=knows, code=code, another=another, held=held, folder=folder, gone=gone)

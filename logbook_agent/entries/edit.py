@@ -149,10 +149,10 @@ def _not_kept(record: Record) -> list[str]:
 def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:
     if given is None:
         return old
-    if given.casefold() == COMPUTED:
-        return None
+    words = (*SETTABLE_STATES, COMPUTED)
     cause = f"you can set {', '.join(SETTABLE_STATES)}, or {COMPUTED}; other states follow from the runs"
-    state = one_of("--state", "state", given, SETTABLE_STATES, cause)
+    word = one_of("--state", "state", given, words, cause)
+    state = next((known for known in SETTABLE_STATES if known == word), None)
     if state == "planned" and has_runs:
         raise UsageError(
             "an entry with runs is no longer planned",

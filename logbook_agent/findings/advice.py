@@ -11,9 +11,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from logbook_agent.findings.cases import Case, executed
-from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.comparison.answers import needed
-from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
+from logbook_agent.findings.comparison.words import claim
+from logbook_agent.findings.protocol import ELSEWHERE, NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import ABSENT, Item
 from logbook_agent.model.comparison import (
     APART_S,
@@ -26,7 +27,7 @@ from logbook_agent.model.comparison import (
     code_typed,
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
-from logbook_agent.model.gates import SAME, values_of
+from logbook_agent.model.gates import SAME, fails, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import axis_option, with_place
@@ -38,13 +39,15 @@ class Continuation(Struct, frozen=True, kw_only=True):
     """How to go on with a comparison: `command` is what to type, which makes up to so many `pairs`; empty where nothing
     helps. `lacks` is the kind of what the comparison lacks: `Lacks.what`; `entry`: pairs of another entry, as those of
     this one are judged once; `report`: a gate asks for what no run reports; `mend`: code that passes, and `run`: runs
-    of it. `first` is what somebody has to do or to decide before, `then` what to type after that."""
+    of it. `first` is what somebody has to do or to decide before, `then` what to type after that, and `build` what else
+    may help: another setup."""
 
     command: str = ""
     lacks: str = ""
     pairs: int = 0
     first: str = ""
     then: str = ""
+    build: str = ""
 
 
 def go_on(records: Records, answer: Answer, here: TypingPlace = NOWHERE) -> Continuation:
@@ -147,29 +150,37 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     anew = sweep_anew(recipe) if recipe is not None else ""
     if stated is None or not (anew or _has_command(stated)):
         return Continuation(command=show(entry_id), lacks="run")
-    if now := here.another(stated, side):
+    question = stated.question
+    # The base may have the other side by now.
+    is_merged = side == question.base and here.held(stated, question.sides[-1], code_name(side)) == code_name(side)
+    if not is_merged and (now := here.another(stated, side)):
         first = f"it has another commit now, {now}" if "@" in side else "the code is different now"
         return Continuation(command=anew or ab_now(entry_id, stated, here), lacks="run", first=first)
     if answer.pairs:
         # It passed on this code before.
         again = sweep_more(entry_id, "--retry-failed") if anew else ab_afresh(entry_id, new=False)
         return Continuation(command=again, lacks="run")
-    is_turned = side == stated.question.base and bool(other_evaluator(entry_id, stated))
+    is_turned = side == question.base and bool(other_evaluator(entry_id, stated))
     if not is_turned and (why := unreported(records.topic, record)):
         own = [s.run.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
         last = max(own or [s.run.run for s in record.runs])
         return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=why)
-    is_commit = stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP)
-    name, again, mend = f"{stated.question.axis}={side}", "fails again on the same code", "mend the code"
+    is_commit = question.axis == CODE_AXIS and ("@" in side or side == SETUP)
+    name, again, mend = f"{question.axis}={side}", "fails again on the same code", "mend the code"
+    has_setup = stated.run is None or stated.run.setup is not None
+    is_built = question.axis != CODE_AXIS or has_setup or any(fails(s.run) for s in record.runs)
+    build = "" if is_built else f"if it needs a build first: {with_setup(ab_afresh(entry_id, new=False))}"
     if side == SETUP:
-        name, mend = "the setup", "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
+        name, build = "the setup", f"with another setup: {with_setup(ab_more(entry_id))}"
+        mend = "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
     elif is_commit:
         name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
     return Continuation(
-        command=command_line(["logbook", "discard", entry_id, "--why", f"{name} fails"]),
+        command=discard(entry_id, f"{name} fails"),
         lacks="mend",
         first=f"{name} {again}: {mend}{anew and f' and type `{anew}`'}, or discard the entry",
         then="" if is_commit else anew or ab_afresh(entry_id, new=False),
+        build="" if anew else build,
     )
 
 
@@ -207,6 +218,23 @@ def keep(entry_id: str) -> str:
     return f"logbook keep {entry_id}"
 
 
+def discard(entry_id: str, why: str) -> str:
+    """What to type to record that the code of an entry is given up."""
+    return command_line(["logbook", "discard", entry_id, "--why", why])
+
+
+def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHERE) -> str:
+    """What to type to decide on the code of a comparison that is settled: to keep what is better, unless HEAD holds it,
+    and to discard what is worse, while the working tree has it. Empty where nothing is to be decided."""
+    if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated) or not answer.is_settled:
+        return ""
+    side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
+    if Outcome.BETTER in found:
+        return keep(answer.entry) if here.held(stated, side, "HEAD") in ("WORK", ELSEWHERE) else ""
+    is_to_undo = Outcome.WORSE in found and here.held(stated, side, "HEAD") == "WORK"
+    return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_to_undo else ""
+
+
 def judge_met(number: int, evidence: str = "ID") -> str:
     """What to type to judge a stop criterion as met."""
     return f"logbook criteria --met {number} --evidence {evidence}"
@@ -239,6 +267,11 @@ def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None, *, is_
 def ab_more(entry_id: str, pairs: int | None = None) -> str:
     """What to type to go on with an A/B: its budget, or so many `pairs` more."""
     return f"logbook ab --id {entry_id}" + (f" --max-pairs {pairs}" if pairs is not None else "")
+
+
+def with_setup(command: str) -> str:
+    """The command that goes on with an A/B, with a place for its setup."""
+    return f"{command} --setup 'COMMAND THAT MAKES IT'"
 
 
 def needed_setup(stated: Comparison | None) -> str:

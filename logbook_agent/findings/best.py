@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.words import subject
+from logbook_agent.findings.comparison.words import freed, subject
 from logbook_agent.findings.summaries import baseline_cases, is_case, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.gates import REPORTED, is_far
@@ -312,12 +312,13 @@ class _Ranking:
 
     def _verdicts(self, key: str) -> Iterator[tuple[Outcome, str, set[str], str]]:
         """What comparisons found of a case, the latest first: beside which side, whose cases have these keys, and in
-        which entry."""
+        which entry, with what may differ there."""
         for base, side, answer, f in reversed(self._compared):
+            where = "; ".join(filter(None, [answer.entry, freed(answer, f.side)]))
             if key in side - base:
-                yield f.outcome, subject(answer, answer.question.base), base, answer.entry
+                yield f.outcome, subject(answer, answer.question.base), base, where
             if key in base - side:
-                yield _TURNED.get(f.outcome, f.outcome), subject(answer, f.side), side, answer.entry
+                yield _TURNED.get(f.outcome, f.outcome), subject(answer, f.side), side, where
 
     def _kept_by(self, summary: Summary, trial: Trial) -> tuple[str, ...]:
         """The decisions that keep the code of what an entry measured, if it is not that of its base."""

@@ -3,7 +3,8 @@
 The order, which every reader has: stop criteria that a command can meet; what is planned or blocked, and runs that did
 not come to their end, or whose numbers are withheld; comparisons that
 further pairs would probably settle, the nearest to an answer first, and those of which a side failed in every pair;
-next actions that people wrote, the latest first; other stop criteria; and what one sitting settled. A comparison whose
+what waits for a decision on its code; next actions that people wrote, the latest first; other stop criteria; and what
+one sitting settled. A comparison whose
 entry is withdrawn or superseded, or about which somebody decided, is left alone.
 """
 
@@ -13,7 +14,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from logbook_agent.findings.advice import accept, judge_met
 from logbook_agent.findings.attempts import withheld
@@ -23,7 +24,9 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 
-StepKind = Literal["criterion", "plan", "run", "comparison", "next action", "replication", "first comparison"]
+StepKind = Literal[
+    "criterion", "plan", "run", "comparison", "decision", "next action", "replication", "first comparison"
+]
 _PLANNED = ("planned", "blocked")
 # Of what waits, the states that nobody ends here.
 _GOING = ("running", "submitted", "unknown")
@@ -44,15 +47,34 @@ class OpenStep(Struct, frozen=True, kw_only=True):
 
 
 def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
-    """The entry of the next step, and the step as Markdown: the first one of `open_steps`; of a closed thread what its
-    conclusion names."""
+    """The entry of the next step, and the step as Markdown, for pages: these change neither by themselves nor with the
+    code in a working tree. Of a closed thread what its conclusion names."""
     closing = thread.header.closing
     if closing is not None:
         return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
-    # A second sitting is due after a while: no page changes by itself. Before the first number, no criterion is met.
-    left_out = {"replication"} if any(s["rows"] for s in thread.summaries) else {"replication", "criterion"}
-    first = next((step for step in open_steps(thread, answers) if step.kind not in left_out), None)
+    first = first_step(thread, answers, "replication", "decision")
     return (first.entry, first.text) if first is not None else ("", "")
+
+
+def first_step(thread: Thread, answers: Sequence[Synopsis], *left_out: StepKind) -> OpenStep | None:
+    """The first of `open_steps` but for some kinds; None where there is none. Before the first number, no criterion is
+    met."""
+    kinds = {*left_out} if any(s["rows"] for s in thread.summaries) else {*left_out, "criterion"}
+    return next((step for step in open_steps(thread, answers) if step.kind not in kinds), None)
+
+
+def at_work(step: OpenStep) -> OpenStep:
+    """A step of an entry whose runs somebody makes now."""
+    return structs.replace(step, text=f"Wait for {step.entry}: its runs are being made")
+
+
+def nothing_left(header: Header) -> str:
+    """What is said of a thread without a step."""
+    if header.closing is not None:
+        return "the logbook is closed"
+    if header.stop_criteria:
+        return "all stop criteria are met: logbook close --help"
+    return "nothing is left to do here: set stop criteria, or write a next action: logbook edit --help"
 
 
 def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep]:
@@ -66,9 +88,10 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     yield from (_waiting(s) for s in waiting if s["id"] not in going_on)
     yield from (_withheld(s, why) for s in reversed(thread.counted) if (why := withheld(s)))
     yield from (_comparison(one) for one in answers if one.command)
+    yield from (_decision(one) for one in answers if one.decide)
     yield from map(_written, reversed(thread.next_actions))
     yield from (_criterion(numbers[id(one)], one) for one in unmet(thread.header) if not has_command(one))
-    yield from (_replication(one) for one in answers if one.replicate)
+    yield from (_replication(one) for one in answers if one.replicate and not one.decide)
 
 
 def _waiting(said: Summary) -> OpenStep:
@@ -118,6 +141,13 @@ _COMPARISON = {
 def _comparison(one: Synopsis) -> OpenStep:
     text = _COMPARISON.get(one.lacks, "Add pairs to the open comparison {}").format(one.entry)
     return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
+
+
+def _decision(one: Synopsis) -> OpenStep:
+    why = f"it is {one.outcome}, and nobody has decided on its code"
+    why += f"; to replicate it before: `{one.replicate}`" if one.replicate else ""
+    text = f"Decide {one.entry}: keep it or discard it"
+    return OpenStep(kind="decision", entry=one.entry, text=text, why=why, settles=one.text, command=one.decide)
 
 
 def _replication(one: Synopsis) -> OpenStep:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from logbook_agent.findings.best import BestCase, best_reported, bests
+from logbook_agent.findings.open_steps import at_work, first_step, nothing_left
 from logbook_agent.findings.opening import Failed, best_text, reported_text
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.synopses import Synopsis
@@ -134,7 +135,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _newest("claimed", reversed(here.claims))
     yield _newest("executed", reversed(here.executed))
     yield _open(thread)
-    yield _newest("next_actions", _next_actions(found))
+    yield _newest("next_actions", _next_actions(found, here))
     yield _newest("negative_results", [_said(e, e["negative"]) for e in _not_superseded(thread, thread.negative)])
     # What is said above is not said again.
     above = {e["id"] for e in (*thread.negative, *thread.open)}
@@ -246,13 +247,18 @@ def _open(thread: Thread) -> _Section:
     return _Section(key="open", value=of, more=max(0, len(newest) - SHOWN))
 
 
-def _next_actions(found: Findings) -> list[dict[str, str]]:
-    """In the order of `logbook next`."""
-    steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(found.thread.next_actions)]
-    first = found.opening
-    if steps or not first.next:
-        return steps
-    return [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
+def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
+    """What people wrote, in the order of `logbook next`; before it a decision that comes first there. Where nobody
+    wrote any, the first step of all, also that of a closed thread."""
+    thread = found.thread
+    written = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(thread.next_actions)]
+    first = first_step(thread, found.opening.answers)
+    if first is not None and (not written or first.kind == "decision"):
+        first = first if here.free(first.entry) or not first.entry else at_work(first)
+        return [({"id": first.entry} if first.entry else {}) | {"next": _text(first.text)}, *written]
+    is_done = found.header.stop_criteria and not found.opening.not_settled
+    text = found.opening.next or (nothing_left(found.header) if is_done else "")
+    return written or ([{"next": _text(text)}] if text else [])
 
 
 def _best(best: BestCase) -> dict[str, object]:

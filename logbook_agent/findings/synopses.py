@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct, structs
 
-from logbook_agent.findings.advice import Continuation, ab_afresh, go_on, other_evaluator, replicate
+from logbook_agent.findings.advice import Continuation, ab_afresh, decide, go_on, other_evaluator, replicate
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
@@ -17,7 +17,7 @@ from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_op
 from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name
-from logbook_agent.model.record import GOING
+from logbook_agent.model.record import GOING, SETUP
 from logbook_agent.text.phrases import counted, listed
 
 
@@ -25,7 +25,8 @@ class Synopsis(Struct, frozen=True, kw_only=True):
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
     needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
     `pairs`. `is_hopeless`: no practical number of pairs would settle it. `is_failed`: a side failed in every pair, so
-    that it stands among the failures. `replicate`: what to type for a second sitting, where one settled all."""
+    that it stands among the failures. `replicate`: what to type for a second sitting, where one settled all; `decide`:
+    for a decision on its code, where it waits for one."""
 
     entry: str
     title: str
@@ -40,6 +41,7 @@ class Synopsis(Struct, frozen=True, kw_only=True):
     is_hopeless: bool = False
     is_failed: bool = False
     replicate: str = ""
+    decide: str = ""
 
     @property
     def is_bold(self) -> bool:
@@ -164,7 +166,9 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         is_same = way.lacks in ("mend", "report")
         said = "" if answer.is_lost and is_same and not is_failed else how
         needs = "" if is_failed or not (answer.pairs or is_same) else why
-        why = "; ".join(filter(None, [said, needs, "" if is_same and what == "gate" else way.first]))
+        is_bare = way.build and answer.failure[0] != SETUP
+        built = f"if it needs a build, give ab --like {answer.entry} a --setup" if is_bare else ""
+        why = "; ".join(filter(None, [said, needs, built, "" if is_same and what == "gate" else way.first]))
     return Synopsis(
         entry=answer.entry,
         title=thread.by_id[answer.entry]["title"],
@@ -181,6 +185,7 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         is_failed=is_failed,
         # What was kept is worth a second sitting; what was decided otherwise is not.
         replicate=replicate(records, answer, asked.now) if not is_over or (is_kept and later is None) else "",
+        decide=decide(answer, stated, asked.here) if not is_over else "",
     )
 
 

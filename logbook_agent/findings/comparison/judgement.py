@@ -223,7 +223,9 @@ def _notes(p: MetricSeries, judged: Judged, question: Question) -> tuple[str, ..
         near = f"readings lie at least {100 * step:.3g}% apart, as of a coarse clock; the interval allows for one"
         notes.append(near if step < math.inf else "all values are the same")
     later = estimate_of([pair for pair in _pairs(p.pairs) if pair.y is not None][judged.pairs :])
-    if judged.outcome != "open" and later is not None:
+    # Those that bear the interval out say nothing new.
+    is_outside = later is not None and (judged.low is None or not judged.low <= later <= (judged.high or 0.0))
+    if judged.outcome != "open" and later is not None and is_outside:
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
     return (*notes, *p.cautions)
 

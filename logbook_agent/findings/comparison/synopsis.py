@@ -116,7 +116,9 @@ def _of_one(answer: Answer, found: _Case) -> str:
     # What got worse comes before.
     alike += [f.metric for f in found if f.is_watched and f.outcome is Outcome.WORSE]
     others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]
-    return "; ".join([f"{words.claim(answer, first)} ({words.basis(first, _sittings(answer, first))})", *_some(others)])
+    return "; ".join(
+        [f"{words.claim(answer, first)} ({words.basis(answer, first, _sittings(answer, first))})", *_some(others)]
+    )
 
 
 def _sittings(answer: Answer, f: Finding) -> int:
@@ -205,4 +207,5 @@ def _basis(answer: Answer, found: Sequence[Finding]) -> str:
     pairs = counted(counts[-1], "pair") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} pairs each"
     level = f"{found[0].level:.0%} intervals" if any(f.low is not None for f in found) else ""
     sittings = f" in {counted(answer.sittings, 'sitting')}" if answer.sittings else ""
-    return f"({'; '.join(filter(None, [level, f'{pairs}{sittings}']))})"
+    other = words.freed(answer, *answer.question.sides)
+    return f"({'; '.join(filter(None, [level, f'{pairs}{sittings}', other]))})"

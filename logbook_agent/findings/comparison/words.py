@@ -27,8 +27,7 @@ _BARE = frozenset({"true", "false", "null", "on", "off", "yes", "no", "(empty)"}
 
 def sentence(answer: Answer, finding: Finding) -> str:
     """`flash takes 8.1% less time than sdpa (95%: -9.4 to -6.9%; 12 pairs)`."""
-    said = (factor(finding), interval(finding), pairs(finding), _needs(finding))
-    return f"{claim(answer, finding)} ({'; '.join(filter(None, said))})"
+    return f"{claim(answer, finding)} ({'; '.join(filter(None, (basis(answer, finding, 0), _needs(finding))))})"
 
 
 def claim(answer: Answer, finding: Finding) -> str:
@@ -109,10 +108,17 @@ def _is_only_time(answer: Answer) -> bool:
     return len({f.metric for f in answer.findings if f.unit in TIMES}) < 2
 
 
-def basis(finding: Finding, sittings: int) -> str:
-    """`10.9x as fast; 95%: -91.2 to -90.3%; 12 pairs in 2 sittings`."""
+def basis(answer: Answer, finding: Finding, sittings: int) -> str:
+    """`10.9x as fast; 95%: -91.2 to -90.3%; 12 pairs in 2 sittings; with another checksum`."""
     made = f"{pairs(finding)} in {counted(sittings, 'sitting')}" if sittings else pairs(finding)
-    return "; ".join(filter(None, [factor(finding), interval(finding), made]))
+    other = "" if finding.is_watched else freed(answer, finding.side)
+    return "; ".join(filter(None, [factor(finding), interval(finding), made, other]))
+
+
+def freed(answer: Answer, *sides: str) -> str:
+    """`with another checksum`: what differs on these sides, as somebody said that it may; else empty."""
+    names = dict.fromkeys(one.name for one in answer.apart if one.kind == "free" and one.side in sides)
+    return f"with another {listed([*names], SHOWN_NOTES)}" if names else ""
 
 
 def pairs(finding: Finding) -> str:

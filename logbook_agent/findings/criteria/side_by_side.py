@@ -112,11 +112,11 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
         if (by := facts.discarded.get(answer.entry)) is not None:
             had_met = any(one.answer is answer and one.outcome in asked.outcomes for one in all_)
             return unmet(f"{count}{answer.entry} was discarded by {by}", [by] if had_met else [])
-        if answer.failure is not None:
-            name, why = answer.failure
+        if (failed := answer.failure) is not None or not (answer.pairs or _is_coarse(answer, asked)):
+            why = f": {label(answer, failed[0])} failed: {failed[1]}" if failed is not None else " has no pair yet"
             way = facts.go_on(answer)
             command = "" if way.lacks == "mend" else way.command
-            return unmet(f"{count}{answer.entry}: {label(answer, name)} failed: {why}", entries, command=command)
+            return unmet(f"{count}{answer.entry}{why}", entries, command=command)
     if not others:
         before = all_[-1].answer if all_ and not present else None
         why, command = unasked(asked, facts, base, side, named, before)
@@ -125,14 +125,21 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     said = count + _said(others[0])
     if not others[0].is_open:
         wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
-        is_coarse = answer.question.minimum_effect > asked.min_effect
-        command = unasked(asked, facts, base, side, named, None)[1] if is_coarse else ""
+        command = unasked(asked, facts, base, side, named, None)[1] if _is_coarse(answer, asked) else ""
         return unmet(said + wanted, entries, command=command)
     way = facts.go_on(answer)
     # No criterion is met by a discard.
     command = "" if way.lacks == "mend" else way.command
     needs = way.first or (f"it needs {more_pairs(finding)}{_LARGER}" if finding.lacks_pairs else "")
-    return unmet("; ".join(filter(None, [said, "" if command else needs])), entries, command=command)
+    larger = [one.answer for one in all_ if one.finding.is_settled and _is_coarse(one.answer, asked)][-1:]
+    wanted = f"or more, and the criterion asks for effects from {100 * asked.min_effect:g}% on"
+    other = [f"{a.entry} settles it for effects of {100 * a.question.minimum_effect:g}% {wanted}" for a in larger]
+    return unmet("; ".join(filter(None, [said, "" if command else needs, *other])), entries, command=command)
+
+
+def _is_coarse(answer: Answer, asked: SideBySide) -> bool:
+    """Whether a comparison asks for larger effects than a criterion does."""
+    return answer.question.minimum_effect > asked.min_effect
 
 
 def _latest(asked: SideBySide, facts: Facts, found: Sequence[CriterionAnswer]) -> list[CriterionAnswer]:
@@ -148,7 +155,8 @@ def _latest(asked: SideBySide, facts: Facts, found: Sequence[CriterionAnswer]) -
 
 
 def _asked(facts: Facts, base: Config, side: Config) -> Iterator[Answer]:
-    """The comparisons of these values, codes as they are now, from the latest on; those that have no number, too."""
+    """The comparisons of these values, codes as they are now, from the latest on; those that have no number, too, and
+    those that failed and nobody discarded, of whatever codes."""
     axis, *more = axes_of(base, side)
     rest = {name: canonical(value) for name, value in side.items() if name not in (axis, *more)}
     for answer in reversed(facts.answers):
@@ -158,7 +166,8 @@ def _asked(facts: Facts, base: Config, side: Config) -> Iterator[Answer]:
         )
         is_else = any(name in of and canonical(of[name]) != value for name, value in rest.items() for of in known)
         tested = [name for name in asked.sides if is_asked and _is_named(facts, answer, name, side[axis])]
-        if not is_else and any(_is_present(facts, answer, name, base, side) for name in tested):
+        is_lost = answer.failure is not None and answer.entry not in facts.discarded
+        if not is_else and any(is_lost or _is_present(facts, answer, name, base, side) for name in tested):
             yield answer
 
 
@@ -201,15 +210,13 @@ def _said(found: CriterionAnswer) -> str:
 def _measured(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Computed:
     """Met when enough cases of a side and its base differ in nothing but their axes and what is implied: those of a
     comparison, or rows that have a metric each."""
-    pairs = {
-        f.setting: answer.entry
-        for answer, f, _ in _findings(asked, facts, base, side, asked.metric)
-        if f.pairs and answer.entry not in facts.discarded
-    }
+    made = [(f.setting, a.entry) for a, f, _ in _findings(asked, facts, base, side, asked.metric) if f.pairs]
+    pairs = {setting: entry for setting, entry in made if entry not in facts.discarded}
     if len(pairs) >= asked.cases:
         return met(f"{words(side)}: compared in pairs", pairs.values())
     if (missing := facts.rows.missing(side)) is not None:
-        return missing
+        by = [f"{entry} was discarded by {facts.discarded[entry]}" for _, entry in made if entry in facts.discarded]
+        return unmet(by[-1]) if by else missing
     sides = [facts.rows.choose(place, asked.device) for place in (base, side)]
     for place, rows in zip((base, side), sides, strict=True):
         if not rows:

@@ -433,6 +433,22 @@ def test_the_hint_after_a_failure_keeps_what_was_typed(ready: Cli, git: Git, fol
 
 
 @pytest.mark.slow
+def test_another_idea_in_the_tree_takes_neither_title_nor_labels_along(ready: Cli, folder: Path) -> None:
+    (folder / "speed.txt").write_text("80")
+    typed = ("--title", "Skip by length", "--free", "checksum", "--gate", "step_ms < 1000", "--max-pairs", "1")
+    assert ready("ab", "--code", "HEAD", "WORK", *typed, *COMMAND).code == 0
+    again = ready("ab", "--new", "--like", "SPEED-000", "--plan")
+    assert "as in SPEED-000: --gate 'step_ms < 1000' --free checksum" in again.err
+    assert Store(folder, topic="speed").entry("SPEED-001").title == "Skip by length"
+    (folder / "speed.txt").write_text("85")
+    other = ready("ab", "--like", "SPEED-000", "--max-pairs", "1")
+    assert "its title, its text and --free are not taken" in other.err
+    assert "as in SPEED-000: --gate 'step_ms < 1000'\n" in other.err
+    made = Store(folder, topic="speed").entry_path("SPEED-002").read_text()
+    assert ("title: 'A/B of code: " in made, "step_ms < 1000" in made, "checksum" in made) == (True, True, False)
+
+
+@pytest.mark.slow
 def test_the_question_of_an_idea_that_was_undone_names_the_patch(ready: Cli, folder: Path) -> None:
     (folder / "speed.txt").write_text("80")
     assert ready("ab", "--code", "HEAD", "WORK", "--max-pairs", "1", "--json", *COMMAND).code == 0

@@ -222,6 +222,9 @@ def test_what_an_open_answer_rules_out_meets_a_criterion_that_asks_for_that(read
     )
     [step] = ready("next", "--json").data["steps"]
     assert step["why"].startswith("MOE-000: new against base is open"), "the criterion asks for effects from 1% on"
+    assert step["why"].endswith(
+        "MOE-004 settles it for effects of 50% or more, and the criterion asks for effects from 1% on"
+    )
 
 
 def test_the_rest_of_a_fixed_number_of_pairs_is_asked_for(ready: Cli, folder: Path) -> None:
@@ -325,10 +328,70 @@ def test_a_commit_that_needs_a_build_is_asked_again_with_a_setup(ready: Cli, git
     words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
     failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
     [typed] = re.findall("if it needs a build first: (logbook ab .*)", failed.out)
+    assert "if it needs a build, give ab --like MOE-000 a --setup; " in step(ready)["why"]
     build = "test ! -e make.sh || sh make.sh"
     made = added(type_in(ready, typed.replace("COMMAND THAT MAKES IT", build), "--json"), 1)
     assert made["id"] == "MOE-001"
     assert "COMMAND THAT" not in ready("ab", "--id", "MOE-001", "--max-pairs", "1").out
+
+
+def test_a_setup_that_fails_is_given_another_one(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "lib.sh").write_text("speed=110\n")
+    commit(git, "Faster")
+    words = ("--setup", "exit 2", "--max-pairs", "1", "--", "sh", "bench.sh")
+    failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
+    typed = "logbook ab --id MOE-000 --setup 'COMMAND THAT MAKES IT'"
+    assert typed in failed.out
+    assert (step(ready)["id"], "give ab --id MOE-000 another --setup" in step(ready)["why"]) == ("MOE-000", True)
+    made = added(type_in(ready, typed.replace("COMMAND THAT MAKES IT", "true"), "--json"), 1)
+    assert (made["id"], Store(folder).entry("MOE-000").comparison.run.setup) == ("MOE-000", "true")
+
+
+def test_a_criterion_names_the_plan_that_asks_it(ready: Cli) -> None:
+    asks = "compared: {axis: mode, values: [base, new], settled: true}"
+    assert ready("criteria", "--add", "new is settled", "--predicate", asks).code == 0
+    assert ready(*ASK, "--plan", *COMMAND).code == 0
+    [only] = ready("next", "--json").data["steps"]
+    assert (only["kind"], only["command"]) == ("criterion", "logbook ab --id MOE-000")
+
+
+def test_a_gate_that_takes_the_answer_of_a_criterion_is_named(ready: Cli, git: Git, folder: Path) -> None:
+    git("branch", "-M", "main")
+    git("checkout", "-q", "-b", "idea")
+    (folder / "lib.sh").write_text("speed=110\n")
+    commit(git, "Faster")
+    asks = "compared: {axis: code, values: [main, idea], settled: true}"
+    assert ready("criteria", "--add", "idea is settled", "--predicate", asks).code == 0
+    assert ready("ab", "--code", "main", "idea", "--", "sh", "bench.sh").code == 0
+    git("branch", "-f", "main", "idea")
+    git("checkout", "-q", "main")
+    (folder / "lib.sh").write_text("speed=120\n")
+    commit(git, "Faster still")
+    assert ready("criteria", "--json").data["criteria"][0]["met"]
+    assert ready("edit", "--gate", "tflops <= 50", "--reason", "it has to fit").code == 0
+    [one] = ready("criteria", "--json").data["criteria"]
+    assert "MOE-000: main failed: gate tflops <= 50" in one["computed"]["reason"]
+    # What main has by now is not compared with it.
+    assert (one["met"], "command" in one) == (False, False)
+
+
+def test_a_comparison_that_was_measured_and_discarded_is_named(started: Cli) -> None:
+    asks = "compared: {axis: v, values: [a, b]}"
+    assert started("criteria", "--add", "b was compared", "--predicate", asks).code == 0
+    command = ("--", "sh", "-c", "echo METRIC tflops=$LOGBOOK_RUN", "x", "{v}")
+    assert started("ab", "--axis", "v=a,b", "--max-pairs", "1", *command).code == 0
+    assert started("discard", "MOE-000", "--why", "no").code == 0
+    assert step(started)["why"] == "MOE-000 was discarded by MOE-001"
+
+
+def test_later_pairs_are_said_where_they_differ_from_the_answer(ready: Cli, folder: Path) -> None:
+    (folder / "new.txt").write_text("110")
+    bench = 'n=100; [ "$2" = base ] || n=$(cat new.txt); echo "METRIC tflops=$n.$((LOGBOOK_RUN % 7))"\n'
+    (folder / "bench.sh").write_text(bench)
+    assert ready(*ASK[:-1], "20", *COMMAND).code == 0
+    assert "later pairs" not in ready("ab", "--id", "MOE-000", "--max-pairs", "2").out
+    (folder / "new.txt").write_text("150")
+    assert "later pairs, which do not decide: +49" in ready("ab", "--id", "MOE-000", "--max-pairs", "8").out
 
 
 def test_a_setup_that_does_not_do_is_not_kept_and_two_builds_are_said(ready: Cli, git: Git, folder: Path) -> None:

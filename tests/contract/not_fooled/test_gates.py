@@ -206,6 +206,10 @@ def test_a_label_that_may_differ_in_an_entry_is_judged_by_no_gate_of_the_logbook
     cli(*AXIS, "--free", "checksum", *COMMAND)
     assert outcomes(cli) == {"time_s": "better"}
     assert "gates: checksum may differ" in cli("show", "T-000").out
+    [answer] = cli("status", "--json").data["answers"]
+    [best] = cli("status", "--json").data["best"]
+    assert answer["answer"].endswith("with another checksum)")
+    assert "better than Q=1 (T-000; with another checksum)" in best["text"]
     # It goes on being said, as a note.
     differs = "checksum, which may differ, is b with Q=2, a with Q=1"
     assert (answer_of(cli)["first"], answer_of(cli)["notes"]) == ([], [differs])

@@ -175,8 +175,7 @@ def test_a_discarded_entry_is_no_evidence(started: Cli) -> None:
     ab(started, "base,worse")
     assert [state for state, _ in computed(started)] == ["met", "met"]
     assert started("discard", "MOE-000", "--why", "slower").code == 0
-    states = [("unmet", "nothing has been measured yet"), ("unmet", "MOE-000 was discarded by MOE-001")]
-    assert computed(started) == states
+    assert computed(started) == [("unmet", "MOE-000 was discarded by MOE-001")] * 2
     judge = "logbook criteria --met 2 --evidence MOE-001"
     assert commands(started) == ["", judge]
     assert f"type: {judge}" in started("next").out

@@ -1,0 +1,69 @@
+"""What `next` and `status` ask for where the code of a comparison waits for a decision."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cli, FixedClock
+from tests.contract.campaign.test_ab_code import COMMAND, ready  # noqa: F401
+
+pytestmark = pytest.mark.slow
+
+Git = Callable[..., str]
+
+
+def first(cli: Cli) -> dict[str, Any]:
+    """The first step of `next`, which `status` names, too."""
+    [step, *_] = cli("next", "--json").data["steps"]
+    named = cli("status", "--json").data["next_actions"][0]
+    assert (named["id"], named["next"]) == (step["id"], step["what"])
+    return dict(step)
+
+
+def test_better_code_is_kept_or_discarded(ready: Cli, git: Git, folder: Path, clock: FixedClock) -> None:  # noqa: F811
+    assert ready("criteria", "--add", "Nothing more is asked.").code == 0
+    (folder / "speed.txt").write_text("80")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
+    assert ready("criteria", "--met", "1", "--evidence", "SPEED-000").code == 0
+    step = first(ready)
+    assert (step["kind"], step["command"]) == ("decision", "logbook keep SPEED-000")
+    assert step["what"] == "Decide SPEED-000: keep it or discard it"
+    # A second sitting is due: of one entry there is one step.
+    clock.tick(11)
+    [step] = ready("next", "--json").data["steps"]
+    assert step["kind"] == "decision"
+    assert "logbook ab --id SPEED-000 --max-pairs 10" in step["why"]
+    git("commit", "-q", "-a", "-m", "Faster still")
+    assert [one["kind"] for one in ready("next", "--json").data["steps"]] == ["replication"], "HEAD holds it"
+    git("reset", "-q", "--hard", "HEAD~1")
+    assert ready(*shlex.split(step["command"])[1:]).code == 0
+    assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
+
+
+def test_worse_code_is_discarded_and_undone(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    (folder / "speed.txt").write_text("120")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
+    step = first(ready)
+    assert step["command"].startswith("logbook discard SPEED-000 --why 'WORK takes ")
+    discarded = ready(*shlex.split(step["command"])[1:])
+    undo = "logbook patch SPEED-000 --undo"
+    assert f"to take its changes back: {undo}" in discarded.out
+    assert ready(*shlex.split(undo)[1:]).code == 0
+    assert (folder / "speed.txt").read_text() == "90"
+    assert "SPEED-000" not in ready("next").out
+    # Of what is gone there is nothing to undo.
+    assert undo not in ready("discard", "SPEED-000", "--why", "it is slower").out
+
+
+def test_where_nothing_is_left_status_says_how_to_close(ready: Cli) -> None:  # noqa: F811
+    assert ready("criteria", "--add", "Nothing more is asked.").code == 0
+    assert ready("ab", "--code", "main", "HEAD", "--pairs", "8", *COMMAND).code == 0
+    assert ready("criteria", "--met", "1", "--evidence", "SPEED-000").code == 0
+    said = "all stop criteria are met: logbook close --help"
+    assert ready("next").out == f"{said}\n"
+    assert f"next: {said}" in ready("status").out
