@@ -18,6 +18,7 @@ from logbook_agent.campaign.entry_claim import check_free
 from logbook_agent.campaign.pair_judge import stated_in
 from logbook_agent.campaign.pairs import AbResult, Pairs
 from logbook_agent.campaign.series import begun
+from logbook_agent.entries.edit import with_gates
 from logbook_agent.findings.advice import ab_afresh, ab_again
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import UsageError
@@ -62,6 +63,7 @@ def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPla
                 hint="git add -A && git commit, and type this again",
             )
         entry = asked_entry(workspace, book, request, sides, display)
+        entry = book.change_entry(entry.id, lambda now: with_gates(now, request.gates, request.free))
     refresh(workspace, book)
     return AbPlan(book=book, entry=entry)
 

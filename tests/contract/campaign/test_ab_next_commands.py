@@ -77,6 +77,15 @@ def test_a_plan_keeps_the_number_of_its_pairs(ready: Cli) -> None:
     added(type_in(ready, command, "--json"), 2)
 
 
+def test_a_plan_keeps_its_gates(ready: Cli, folder: Path) -> None:
+    planned = ready("ab", "--plan", *ASK[1:], "--gate", "ok == 1", "--free", "checksum", *COMMAND)
+    assert planned.code == 0, planned.err
+    stated = Store(folder).entry("MOE-000")
+    assert ([*stated.gates], [*stated.free]) == (["ok == 1"], ["checksum"])
+    failed = ready("ab", "--id", "MOE-000", "--max-pairs", "1")
+    assert (failed.code, "gate ok == 1" in failed.out) == (1, True), failed.out
+
+
 def test_a_plan_needs_a_commit_to_return_to(started: Cli, folder: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     (folder / "bench.sh").write_text(BENCH)
