@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from logbook_agent.campaign.recipes.recipe import CASES, Axis, Point, Recipe, Value
+from logbook_agent.entries.stated import parse_metric
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
@@ -150,7 +151,9 @@ def parse_recipe(
         recipe,
         fixed=fixed,
         axes={name: _filled(axis, name, fixed) for name, axis in recipe.axes.items()},
-        metrics=tuple(metric_named(metric.name, recipe.metrics) for metric in recipe.metrics),
+        metrics=tuple(
+            parse_metric(m.name) if ":" in m.name else metric_named(m.name, recipe.metrics) for m in recipe.metrics
+        ),
     )
     _check_keys(recipe)
     _check_compare(recipe)

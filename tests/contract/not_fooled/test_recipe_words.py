@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,12 @@ def test_what_looks_like_a_number_stays_text_in_a_record(started: Cli) -> None:
     for number, word in enumerate(words):
         entry = started("show", f"MOE-{number:03}", "--json").data
         assert (entry["title"], entry["fields"][0]["text"].strip()) == (word, word)
+
+
+def test_a_metric_is_written_as_in_a_header(started: Cli, folder: Path) -> None:
+    recipe = {"name": "r", "question": "q", "command": ["echo", "METRIC step_ms={k}"], "axes": {"k": [2, 1]}}
+    (folder / "r.yaml").write_text(json.dumps({**recipe, "metrics": ["step_ms:min:ms"], "confirm": 0}))
+    assert "k=1: step_ms 1 ms" in started("sweep", "r.yaml").err
+    (folder / "r.yaml").write_text(json.dumps({**recipe, "metrics": ["step_ms:smaller"]}))
+    wrong = started("sweep", "r.yaml")
+    assert (wrong.code, "unknown direction 'smaller'" in wrong.err) == (2, True)
