@@ -28,7 +28,7 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
 from logbook_agent.model.gates import SAME, fails, values_of
-from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs
+from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, ended_badly
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import axis_option, with_place
 from logbook_agent.text.phrases import listed
@@ -168,7 +168,8 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     is_commit = question.axis == CODE_AXIS and ("@" in side or side == SETUP)
     name, again, mend = f"{question.axis}={side}", "fails again on the same code", "mend the code"
     has_setup = stated.run is None or stated.run.setup is not None
-    is_built = question.axis != CODE_AXIS or has_setup or any(fails(s.run) for s in record.runs)
+    crashed = any(ended_badly(s.run) for s in record.runs) and not any(fails(s.run) for s in record.runs)
+    is_built = question.axis != CODE_AXIS or has_setup or not crashed
     build = "" if is_built else f"if it needs a build first: {with_setup(ab_afresh(entry_id, new=False))}"
     if side == SETUP:
         name, build = "the setup", f"with another setup: {with_setup(ab_more(entry_id))}"
@@ -224,13 +225,15 @@ def discard(entry_id: str, why: str) -> str:
 
 
 def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHERE) -> str:
-    """What to type to decide on the code of a comparison that is settled: to keep what is better, unless HEAD holds it,
-    and to discard what is worse, while the working tree has it. Empty where nothing is to be decided."""
+    """What to type to decide on the code of a comparison that is settled: to keep what is better, unless the base's
+    branch holds it by now, and to discard what is worse, while the working tree has it. Empty where nothing is to be
+    decided."""
     if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated) or not answer.is_settled:
         return ""
     side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
     if Outcome.BETTER in found:
-        return keep(answer.entry) if here.held(stated, side, "HEAD") in ("WORK", ELSEWHERE) else ""
+        into = code_name(stated.question.base) or "HEAD"
+        return keep(answer.entry) if here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
     is_to_undo = Outcome.WORSE in found and here.held(stated, side, "HEAD") == "WORK"
     return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_to_undo else ""
 

@@ -59,7 +59,9 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
             values["baseline"]["entry"] = self.id_link(entry) + doubt
         own = self.header.issue.url if self.header.issue is not None else None
         links = [inert.link(f.label, f.url) for f in self.header.links if f.url != own]
-        links += [f"Snapshot {inert.link(s.name, s.url)}" for s in self.header.snapshots]
+        links += [
+            f"Snapshot {inert.link(s.name, s.url)} ({self.date(s.at)}, {s.commit[:9]})" for s in self.header.snapshots
+        ]
         return values | {
             "links": links,
             "stop_criteria": list(map(self._criterion, self.header.stop_criteria)),
@@ -91,7 +93,7 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
             evidence = judged.evidence.strip()
             shown = self.id_link(evidence) if evidence in self.thread.by_id else inert.line(evidence)
             word = "met" if criterion.met else "not met"
-            said.append(f"{word}: {shown}, {inert.escape(inert.words(judged.by))}")
+            said.append(f"{word}: {shown}; {inert.escape(inert.words(judged.by))}, {self.date(judged.at)}")
         said += [inert.escape(criterion.doubt)] if criterion.doubt else []
         said += [inert.escape(inert.words(f"computed: {computed.text}"))] if computed is not None else []
         box = f"[{'x' if criterion.met else ' '}] {inert.line(criterion.text)}"

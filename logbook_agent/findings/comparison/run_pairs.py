@@ -103,14 +103,16 @@ def blocks_of(record: Record, stated: Comparison) -> Mapping[tuple[str, int], tu
 def stopped(record: Record, question: Question, *, is_begun: bool) -> tuple[str, ...]:
     """The side and the reason of the last run, of a pair or to warm up, that failed, or `setup` where that failed;
     empty where none did, or a later one of that name finished. Once pairs are `is_begun`, a broken gate stops none."""
-    last: dict[str, str] = {}
+    last: dict[tuple[str, str | None], str] = {}
     for status in record.runs:
         why, name = _failure(status), _side(status, question)
         why = "" if is_begun and not ended_badly(status.run) else why
+        # Setup has a name in each folder that it prepares.
+        key = (name, status.run.label if name == SETUP else None)
         if name and (why or status.state in ("finished", "failed")):
-            last.pop(name, None)
-            last[name] = why
-    return next(((name, why) for name, why in reversed(last.items()) if why), ())
+            last.pop(key, None)
+            last[key] = why
+    return next(((name, why) for (name, _), why in reversed(last.items()) if why), ())
 
 
 def _side(status: RunStatus, question: Question) -> str:

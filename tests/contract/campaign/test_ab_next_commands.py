@@ -344,10 +344,12 @@ def test_a_commit_that_needs_a_build_is_asked_again_with_a_setup(ready: Cli, git
     assert "COMMAND THAT" not in ready("ab", "--id", "MOE-001", "--max-pairs", "1").out
 
 
-def test_a_setup_that_fails_is_given_another_one(ready: Cli, git: Git, folder: Path) -> None:
+@pytest.mark.parametrize("setup", ["exit 2", "test -e made"], ids=["both", "base"])
+def test_a_setup_that_fails_is_given_another_one(ready: Cli, git: Git, folder: Path, setup: str) -> None:
     (folder / "lib.sh").write_text("speed=110\n")
+    (folder / "made").touch()
     commit(git, "Faster")
-    words = ("--setup", "exit 2", "--max-pairs", "1", "--", "sh", "bench.sh")
+    words = ("--setup", setup, "--max-pairs", "1", "--", "sh", "bench.sh")
     failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
     typed = "logbook ab --id MOE-000 --setup 'COMMAND THAT MAKES IT'"
     assert typed in failed.out
