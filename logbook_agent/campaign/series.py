@@ -27,6 +27,7 @@ from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
 from logbook_agent.store.book import Book
+from logbook_agent.store.spool import FINAL
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.phrases import day
 from logbook_agent.text.shell_words import command_line
@@ -67,6 +68,9 @@ def begun(
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
+            if not (left := book.series(entry.id)).is_held() and not left.has(FINAL):
+                # Of a detached series that was cut off: this one goes on with it.
+                book.files.remove_tree(left.folder)
         series = RunSeries(workspace, book, entry, display, stops, another is not None)
         # After the view was refreshed: somebody may have closed it meanwhile.
         stack.callback(lambda: workspace.warnings.extend(_closed(workspace, book)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -105,6 +106,17 @@ def test_a_detached_comparison_goes_on_in_the_foreground(ready: Cli) -> None:
     assert (answer, answer["pairs"]) == (more.data["answer"], 4)
     last = ready("wait", "MOE-000").out.splitlines()[1:]
     assert last == [f["sentence"] for f in answer["findings"]]
+
+
+@pytest.mark.slow
+def test_a_detached_comparison_that_was_killed_goes_on_in_the_foreground(ready: Cli, folder: Path) -> None:
+    begun = ready(*AB, *SEED, "--max-pairs", "9", "--detach", "--json", *COMMAND)
+    assert begun.code == 0, begun.err
+    [lock] = folder.glob("logbooks/moe/open/*.series/*.lock")
+    os.kill(json.loads(lock.read_text())["pid"], signal.SIGKILL)
+    assert "was cut off" in ready("doctor").out
+    assert ready("ab", "--id", "MOE-000").code == 0
+    assert "was cut off" not in ready("doctor").out
 
 
 @pytest.mark.slow
