@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 
 NOT_COMPARABLE = "not comparable"
@@ -86,6 +87,12 @@ def parsed(text: str) -> Citation:
             f"[[{text}]] is not a citation",
             cause=f"it names no metric; {FORMS}",
             hint=f"write [[{text} METRIC]]",
+        )
+    if " " in entry_of(reference):
+        raise NoNumber(
+            f"{reference} is not an ID",
+            cause=f"an ID has no blanks; {FORMS}",
+            hint=f"write [[{reference.split()[0]} vs base {last}]]",
         )
     return Citation(
         text=" ".join(words),
