@@ -71,6 +71,9 @@ def go_on(records: Records, answer: Answer, here: TypingPlace = NOWHERE) -> Cont
         return Continuation(lacks=what)
     left = stated.design.budget_pairs - answer.pairs
     is_over = stated.design.fixed and left <= 0
+    if is_over:
+        # A new entry begins without pairs.
+        pairs += answer.pairs + -(answer.pairs + pairs) % BLOCK_PAIRS
     command = ab_again(answer.entry, stated, None if lacks is None or pairs <= left else pairs, is_over=is_over)
     return Continuation(command=command, lacks="entry" if is_over else what, pairs=max(pairs, left))
 
