@@ -214,8 +214,8 @@ def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
         return "planned" if is_planned else "never-started" if _is_unbegun(entry) else "noted"
     if entry.state is not None and not (entry.state == "planned" and statuses):
         return entry.state
-    # The latest run of each command, by its label and words.
-    latest = {(s.run.label, s.run.argv): s.state for s in statuses}
+    # The latest run of each command, by its label and words; of setup by its label, as another one takes its place.
+    latest = {(s.run.label, () if is_own(s.run, SETUP, TEARDOWN) else s.run.argv): s.state for s in statuses}
     worst = min((*latest.values(), _SEVERITY[-1]), key=_SEVERITY.index)
     return "interrupted" if worst == "finished" and _runs_are_left(entry, statuses) else worst
 

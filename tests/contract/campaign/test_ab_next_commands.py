@@ -356,6 +356,7 @@ def test_a_setup_that_fails_is_given_another_one(ready: Cli, git: Git, folder: P
     assert (step(ready)["id"], "give ab --id MOE-000 another --setup" in step(ready)["why"]) == ("MOE-000", True)
     made = added(type_in(ready, typed.replace("COMMAND THAT MAKES IT", "true"), "--json"), 1)
     assert (made["id"], Store(folder).entry("MOE-000").comparison.run.setup) == ("MOE-000", "true")
+    assert [entry["state"] for entry in ready("list", "--json").data] == ["finished"]
 
 
 def test_a_criterion_names_the_plan_that_asks_it(ready: Cli) -> None:
