@@ -91,7 +91,7 @@ def parsed(text: str) -> Citation:
     if " " in entry_of(reference):
         raise NoNumber(
             f"{reference} is not an ID",
-            cause=f"an ID has no blanks; {FORMS}",
+            cause=f"an ID has no spaces; {FORMS}",
             hint=f"write [[{reference.split()[0]} vs base {last}]]",
         )
     return Citation(

@@ -130,7 +130,7 @@ class _SidesOf:
         """Raises UsageError where a value is that of a secret variable: records have the variable's name instead."""
         if any(secret.kind is None for value in axis.values for secret in self._workspace.redactor.found(value)):
             raise UsageError(
-                f"a value of --axis {axis.name} is that of a secret variable",
+                f"a value of --axis {axis.name} is the value of a secret variable",
                 cause="records have the variable's name instead, so its side would have no name",
                 hint=f"let the command read the variable, and vary which: --axis {axis.variable or axis.name}_from=A,B",
             )

@@ -168,7 +168,7 @@ class PairJudge:
             return "pairs made now are of a second sitting, which can replicate the answer"
         way = self._second_sitting(answer)
         later = f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"
-        return f"more pairs of this one change nothing; {later}"
+        return f"more pairs in this sitting change nothing; {later}"
 
     def _borne_out(self, answer: Answer) -> str:
         """What a later sitting made of an answer; empty where there was none."""

@@ -44,7 +44,7 @@ def test_a_figure_is_filled_in_and_checked(started: Cli, folder: Path, monkeypat
     ]
     assert started("cite", "nowhere.md").code == 2
     readme.write_text("It is [[MOE-000 int8 vs none tflops]].\n")
-    assert "MOE-000 int8 is not an ID: an ID has no blanks; forms: [[ID METRIC]]" in started("cite", "README.md").err
+    assert "MOE-000 int8 is not an ID: an ID has no spaces; forms: [[ID METRIC]]" in started("cite", "README.md").err
     (folder / "bytes.md").write_bytes(b"\xff")
     assert started("cite", "bytes.md").code == 2
 
