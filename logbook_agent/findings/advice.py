@@ -235,7 +235,8 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
         return ""
     side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
     if Outcome.BETTER in found:
-        into = code_name(stated.question.base) or "HEAD"
+        base = code_name(stated.question.base)
+        into = base if here.of(base) is not None else "HEAD"
         return keep(answer.entry) if here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
     is_to_undo = Outcome.WORSE in found and here.held(stated, side, "HEAD") == "WORK"
     return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_to_undo else ""

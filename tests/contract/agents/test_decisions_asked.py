@@ -64,6 +64,8 @@ def test_where_nothing_is_left_status_says_how_to_close(ready: Cli) -> None:  # 
     assert ready("criteria", "--add", "Nothing more is asked.").code == 0
     assert ready("ab", "--code", "main", "HEAD", "--pairs", "8", *COMMAND).code == 0
     assert ready("criteria", "--met", "1", "--evidence", "SPEED-000").code == 0
+    # Also on the branch of the idea, which holds it always.
+    assert "type: logbook keep SPEED-000" in ready("next").out
     assert ready("keep", "SPEED-000").code == 0
     said = "all stop criteria are met: logbook close --help"
     assert ready("next").out == f"{said}\n"
