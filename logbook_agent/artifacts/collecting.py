@@ -37,6 +37,7 @@ MOST_FILES, _MOST_PROBLEMS = 200, 20
 _MOST_LOOKS = 100_000
 _PIECE_BYTES = 1 << 20
 _DIGEST_CHARS = 16
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class CollectedFiles(Struct, frozen=True, kw_only=True):
@@ -205,6 +206,13 @@ def _check_unchanged(before: os.stat_result, after: os.stat_result, size: int) -
 def _without_secrets(data: bytes, redactor: Redactor) -> bytes:
     """The content of a text without its secrets. Raises NotAllowed for another file that holds one: nothing can be
     taken out of it."""
+    if data[:2] in _UTF16:
+        try:
+            text = data.decode("utf-16")
+        except UnicodeDecodeError:
+            text = ""
+        if text and (safe := redactor.text(text)) != text:
+            return safe.encode("utf-16")
     if b"\0" not in data:
         return b"".join(redacted_pieces([data], redactor))
     if redactor.in_binary(data):

@@ -87,6 +87,15 @@ def test_a_copy_that_did_not_arrive_whole_is_told(started: Cli, folder: Path) ->
 
 
 @pytest.mark.slow
+def test_a_secret_by_its_name_leaves_a_text_in_utf_16(started: Cli, folder: Path) -> None:
+    words = "open('notes.txt', 'w', encoding='utf-16').write('password: hunter-71-Zq7x9Kp2')"
+    assert started("run", "--keep", "*.txt", "--", "python3", "-c", f"{words}; print('METRIC tflops=1')").code == 0
+    [name] = copies(folder)
+    kept = at(folder / "logbooks/moe/runs/MOE-000/01/artifacts" / name)
+    assert kept.read_text(encoding="utf-16").startswith("password: [redacted:")
+
+
+@pytest.mark.slow
 def test_a_detached_run_a_sweep_of_pairs_and_a_secret(
     started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
