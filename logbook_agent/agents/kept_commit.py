@@ -80,7 +80,7 @@ def completing(
     HEAD has others in their place, a comparison of these with the code as it was before, and after that the commit."""
     place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *lacks]
     if place is not None and read_git(place.top, words, workspace.environ).code == 0:
-        return "commit that, and type this again, after", f"logbook patch {record.id} --apply"
+        return "its changes have to be put back and committed first", f"logbook patch {record.id} --apply"
     compared = {code_hash(v) for a in found.answers if a.question.axis == CODE_AXIS for v in a.question.sides}
     given = workspace.root, workspace.config.code, workspace.environ
     if place is not None and any(is_same_code(place, *given, "HEAD", commit) for commit in compared):

@@ -4,8 +4,8 @@ The order, which every reader has: stop criteria that a command can meet; what i
 not come to their end, or whose numbers are withheld; comparisons that
 further pairs would probably settle, the nearest to an answer first, and those of which a side failed in every pair;
 what waits for a decision on its code; next actions that people wrote, the latest first; other stop criteria; and what
-one sitting settled. A comparison whose
-entry is withdrawn or superseded, or about which somebody decided, is left alone.
+one sitting settled. A comparison whose entry is withdrawn or superseded, or about which somebody decided, is left
+alone.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _comparison(one: Synopsis) -> OpenStep:
 
 def _decision(one: Synopsis) -> OpenStep:
     why = f"it is {one.outcome}, and nobody has decided on its code"
-    why += f"; to replicate it before: `{one.replicate}`" if one.replicate else ""
+    why += f"; to replicate it first: `{one.replicate}`" if one.replicate else ""
     text = f"Decide {one.entry}: keep it or discard it"
     return OpenStep(kind="decision", entry=one.entry, text=text, why=why, settles=one.text, command=one.decide)
 
