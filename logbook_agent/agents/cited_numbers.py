@@ -12,7 +12,7 @@ from logbook_agent.agents.citations import BASE, BASELINE, NOT_COMPARABLE, Citat
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.identity import residue
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
@@ -191,9 +191,10 @@ def _answered(answer: Answer | None, citation: Citation) -> Cited:
         raise _not_one(citation, map(place, mine))
     if mine[0].change is None:
         return Cited(text=NOT_COMPARABLE, problems=(f"no pair of {citation.reference} has a ratio",))
-    interval = words.interval(mine[0]) or "no interval"
-    is_open = ", open" if mine[0].lacks is not None else ""
-    return Cited(text=f"{words.signed(mine[0].change)} ({interval}{is_open})")
+    one = mine[0]
+    found = "open" if one.lacks is not None else one.outcome if one.outcome is Outcome.NO_DIFFERENCE else ""
+    said = filter(None, [words.interval(one) or "no interval", found, words.freed(answer, one.side)])
+    return Cited(text=f"{words.signed(mine[0].change)} ({', '.join(said)})")
 
 
 def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:

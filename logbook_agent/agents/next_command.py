@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from msgspec import structs
+
 from logbook_agent.agents.kept_commit import kept_steps
 from logbook_agent.agents.next_steps import next_steps
 from logbook_agent.campaign.typing_place import typing_place
@@ -13,10 +15,13 @@ from logbook_agent.cli.output import emit
 from logbook_agent.findings.open_steps import OpenStep, nothing_left
 from logbook_agent.findings.open_steps import at_work as being_made
 from logbook_agent.findings.read import read
+from logbook_agent.model.entry import sorted_ids
+from logbook_agent.store.book import Book
+from logbook_agent.store.book_runs import going_runs, open_series
 from logbook_agent.store.workspace import naming
 
 _SHOWN = 10
-# By entry, how another worktree is ahead: a name of the answer, and its text.
+# By entry, who makes its runs, or made them elsewhere: a name of the answer, and its text.
 _AtWork: TypeAlias = Mapping[str, tuple[str, str]]
 
 
@@ -32,12 +37,21 @@ def next_command(
     book = space.book()
     findings = read(space, book, naming(space, book), typing_place(space))
     found = [*kept_steps(space, book, findings, next_steps(findings))]
+    if waits := _waits(book):  # of which a first number may come
+        found = [step for step in found if step.kind != "first comparison"]
+    idle = waits.keys() - {step.entry for step in found}
+    found += [OpenStep(kind="run", text="", entry=entry) for entry in sorted_ids(idle, findings.header.prefix)]
     at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}
-    shown = [being_made(step) if step.entry in at_work else step for step in found[:_SHOWN]]
-    for step in shown:
-        if step.entry and step.kind != "next action":
+    shown = []
+    for step in found[:_SHOWN]:
+        if step.entry in waits:
+            step = being_made(step, waits[step.entry])
+        elif step.entry and step.kind != "next action":
             executed = book.claims.elsewhere(findings.records.record(step.entry))
-            at_work |= {step.entry: ("executed", executed.text)} if executed is not None else {}
+            if executed is not None:
+                at_work[step.entry] = "executed", executed.text
+                step = structs.replace(step, command="")
+        shown.append(step)
     left_out = len(found) - len(shown)
     data = {
         "topic": book.topic,
@@ -49,6 +63,13 @@ def next_command(
     return 0
 
 
+def _waits(book: Book) -> dict[str, str]:
+    """What to type to wait for the entries whose runs are made now, by entry."""
+    here = [*open_series(book), *(one.run.entry for one in going_runs(book))]
+    claims = {claim.entry: claim.wait(str(book.root)) for claim in book.claims.held()}
+    return {entry: f"logbook wait {entry}" for entry in here} | claims
+
+
 def _data(step: OpenStep, at_work: _AtWork) -> dict[str, str]:
     """A step as plain data, without what it does not say."""
     plain = {
@@ -57,7 +78,7 @@ def _data(step: OpenStep, at_work: _AtWork) -> dict[str, str]:
         "what": step.text,
         "why": step.why,
         "settles": step.settles,
-        "command": "" if step.entry in at_work else step.command,
+        "command": step.command,
         **dict(filter(None, [at_work.get(step.entry)])),
     }
     return {name: text for name, text in plain.items() if text}
@@ -73,7 +94,7 @@ def _lines(number: int, step: OpenStep, at_work: _AtWork) -> list[str]:
         "why": step.why,
         "about": "" if step.settles in step.text else step.settles,
         **{key.replace("_", " "): text for key, text in filter(None, [at_work.get(step.entry)])},
-        "type": "" if step.entry in at_work else step.command,
+        "type": step.command,
     }
     of = f" ({step.entry})" if step.entry and step.entry not in step.text else ""
     return [f"{number}. {step.text}{of}", *(f"   {name}: {text}" for name, text in parts.items() if text)]

@@ -163,12 +163,12 @@ class PairJudge:
     def _what_adds(self, answer: Answer) -> str:
         """What would add to an answer that is settled, with the command."""
         if answer.confidence != "exploratory":
-            return "it is replicated, so further pairs change nothing"
+            return "it is replicated, so further pairs do not change that"
         if advice.is_apart(answer, self._series.workspace.now()):
             return "pairs made now are of a second sitting, which can replicate the answer"
         way = self._second_sitting(answer)
         later = f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"
-        return f"more pairs in this sitting change nothing; {later}"
+        return f"more pairs in this sitting do not change that; {later}"
 
     def _borne_out(self, answer: Answer) -> str:
         """What a later sitting made of an answer; empty where there was none."""

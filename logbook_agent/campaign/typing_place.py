@@ -73,7 +73,9 @@ def typing_place(workspace: Workspace) -> TypingPlace:
                 found = try_git(place.top, words, workspace.environ) if place is not None else None
                 if found or (found is not None and where == name):
                     return where
-            return ""
+            # Amended or merged as another commit.
+            now = (at for at in (name, code_name(side), "HEAD") if code(at, code_hash(side)) is not None)
+            return name if (at := next(now, None)) == name else ELSEWHERE if at is not None else ""
         codes = recorded(stated, side)
         if codes is None or codes[0].identity != codes[1].identity:
             return ELSEWHERE

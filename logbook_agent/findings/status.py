@@ -50,6 +50,10 @@ class OnMachine(Struct, frozen=True, kw_only=True):
     claims: Sequence[Mapping[str, object]] = ()
     executed: Sequence[Mapping[str, object]] = ()
 
+    def is_making(self, entry: str) -> bool:
+        """Whether the runs of an entry are made now."""
+        return entry in {*self.series, *(one["id"] for one in self.claims)}
+
     def free(self, command: str) -> str:
         """The command, unless it goes on with an entry that is being executed, or was elsewhere."""
         return "" if {one["id"] for one in (*self.claims, *self.executed)} & {*command.split()} else command
@@ -254,7 +258,7 @@ def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
     written = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(thread.next_actions)]
     first = first_step(thread, found.opening.answers)
     if first is not None and (not written or first.kind == "decision"):
-        first = first if here.free(first.entry) or not first.entry else at_work(first)
+        first = at_work(first) if here.is_making(first.entry) else first
         return [({"id": first.entry} if first.entry else {}) | {"next": _text(first.text)}, *written]
     is_done = found.header.stop_criteria and not found.opening.not_settled
     text = found.opening.next or (nothing_left(found.header) if is_done else "")

@@ -50,7 +50,7 @@ class Synopsis(Struct, frozen=True, kw_only=True):
 
     @property
     def to_add(self) -> str:
-        """What the command does: `To add up to 8 pairs`."""
+        """What the command does: `To make up to 8 more pairs`."""
         return f"To {does(self.lacks, self.pairs)}"
 
 
@@ -58,7 +58,7 @@ def does(lacks: str, pairs: int) -> str:
     """What a command does for a comparison that lacks something."""
     if lacks == "entry":
         return f"ask it again, by up to {counted(pairs, 'pair')} of a new entry"
-    return _DOES.get(lacks) or f"add up to {counted(pairs, 'pair')}"
+    return _DOES.get(lacks) or f"make up to {counted(pairs, 'more pair')}"
 
 
 _DOES = {

@@ -231,8 +231,11 @@ class Output(Struct, frozen=True, kw_only=True):
     @property
     def last_words(self) -> str:
         """The line that says why a command failed: the last one, but of an error in three lines (`error: ...`, cause,
-        next) the first. Empty where it printed nothing."""
+        next) the first. A footnote below a rule of dashes, which JAX prints, says nothing of it. Empty where it printed
+        nothing."""
         lines = self.error_tail or self.tail
+        rules = (at for at in range(max(1, len(lines) - 3), len(lines)) if set(lines[at]) == {"-"})
+        lines = lines[: next(rules, None)]
         error = next((line for line in lines[-3:] if line.startswith("error: ")), None)
         return error or (lines[-1] if lines else "")
 

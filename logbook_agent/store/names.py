@@ -241,6 +241,11 @@ class PlanClaim(Struct, frozen=True, kw_only=True):
         """The name of the file that its process holds a lock on."""
         return f".{self.entry}.{self.pid}.lock"
 
+    def wait(self, root: str) -> str:
+        """What to type to wait for its end, where `root` is the folder of logbooks."""
+        there = f" --root {shlex.quote(self.root)}" if self.root != root else ""
+        return f"logbook wait {self.entry}{there}"
+
     def data(self) -> dict[str, object]:
         """The claim as plain data."""
         return {"id": self.entry, "host": self.host, "pid": self.pid, "since": self.at, "root": self.root}
@@ -359,8 +364,7 @@ class Claims(Struct, frozen=True, kw_only=True):
 
 def refused(claim: PlanClaim, root: str, another: str, *, why: str = "") -> Locked:
     """The error for who wants to make runs of an entry, in a `root`, that another process has claimed."""
-    there = f" --root {shlex.quote(claim.root)}" if claim.root != root else ""
-    wait = f"wait until it ends: logbook wait {claim.entry}{there}"
+    wait = f"wait until it ends: {claim.wait(root)}"
     if claim.host != this_host():
         wait = f"if that process is gone: logbook note --plan --release {claim.entry}"
     return Locked(

@@ -140,6 +140,7 @@ def test_a_plan_is_executed_once_also_where_a_branch_does_not_have_its_runs(cli:
     assert ("command" in step, f"in {folder}/logbooks at " in step["executed"]) == (False, True)
     assert [one["id"] for one in cli("status", "--json").data["executed"]] == ["MOE-000"]
     assert "executed: MOE-000 in " in cli("status").out
+    assert cli("status", "--json").data["next_actions"] == [{"id": "MOE-000", "next": step["what"]}]
     assert "to execute it here: logbook run --id MOE-000\n" in cli("note", "--plan", "--release", "MOE-000").out
     assert ("executed" in cli("status", "--json").data, cli("run", "--id", "MOE-000").code) == (False, 0)
 
@@ -226,3 +227,12 @@ def test_what_was_cut_off_in_one_worktree_is_left_to_do_in_another(trees: tuple[
     assert within(first, "run", "--id", "MOE-000").code == 130
     (first / "job.py").write_text("print('METRIC a=1')\n")
     assert within(second, "run", "--id", "MOE-000").code == 0
+
+
+def test_what_is_being_made_is_waited_for(cli: Cli) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    entry = cli("run", "--detach", "--json", "--", "sleep", "30").data["id"]
+    [step] = cli("next", "--json").data["steps"]
+    assert (step["id"], step["command"]) == (entry, f"logbook wait {entry}")
+    assert cli("cancel", entry).code == 0
+    assert f"logbook wait {entry}" not in cli("next").out

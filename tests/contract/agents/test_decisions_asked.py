@@ -70,3 +70,18 @@ def test_where_nothing_is_left_status_says_how_to_close(ready: Cli) -> None:  # 
     said = "all stop criteria are met: logbook close --help"
     assert ready("next").out == f"{said}\n"
     assert f"next: {said}" in ready("status").out
+
+
+def test_code_that_was_amended_waits_for_its_decision(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    assert ready("criteria", "--add", "Nothing more is asked.").code == 0
+    (folder / "speed.txt").write_text("80")
+    git("checkout", "-q", "-b", "idea")
+    git("commit", "-q", "-a", "-m", "Faster")
+    assert ready("ab", "--code", "main", "idea", *COMMAND).code == 0
+    assert ready("criteria", "--met", "1", "--evidence", "SPEED-000").code == 0
+    assert first(ready)["command"] == "logbook keep SPEED-000"
+    git("commit", "-q", "--amend", "-m", "Faster, said better")
+    assert first(ready)["command"] == "logbook keep SPEED-000"
+    # Merged as another commit, nothing is to be decided.
+    git("update-ref", "refs/heads/main", git("commit-tree", "idea^{tree}", "-p", "main", "-m", "Faster, on main"))
+    assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]

@@ -29,6 +29,13 @@ def test_a_command_that_measures_nothing(started: Cli, line: str, named: list[st
     assert "warning" not in again.err
 
 
+def test_a_footnote_below_an_error_does_not_say_how_it_failed(started: Cli) -> None:
+    said = "ValueError: no such mode\n--------------------\nFor simplicity, frames were removed.\n"
+    assert started("run", "--shell", "--", f"printf '{said}' >&2; exit 1").code == 1
+    [failed] = started("status", "--json").data["failed"]
+    assert failed["text"] == "exit code 1: ValueError: no such mode"
+
+
 def test_what_failed_or_declares_nothing_is_left_alone(started: Cli) -> None:
     assert "no result" not in started("run", "--", "false").err
     assert started("start", "two", "--prefix", "TWO").code == 0
