@@ -84,7 +84,14 @@ def _found(findings: Findings, citation: Citation, entries: Sequence[str]) -> Ci
         if answer is not None and any(f.metric == citation.metric for f in answer.findings):
             return _side(answer, citation)
         return _number(_rows(findings, citation), citation)
-    return _change(_rows(findings, citation), citation)
+    try:
+        return _change(_rows(findings, citation), citation)
+    except NoNumber as error:
+        if findings.comparisons.answer_of(entries[0]) is None:
+            raise
+        # Of two comparisons no value names one case each.
+        hint = _write(citation, reference=entries[0], against=BASE, where="")
+        raise NoNumber(error.message, cause=error.cause, hint=hint) from None
 
 
 def _rows(findings: Findings, citation: Citation) -> list[list[Case]]:
@@ -192,9 +199,9 @@ def _answered(answer: Answer | None, citation: Citation) -> Cited:
     if mine[0].change is None:
         return Cited(text=NOT_COMPARABLE, problems=(f"no pair of {citation.reference} has a ratio",))
     one = mine[0]
-    found = "open" if one.lacks is not None else one.outcome if one.outcome is Outcome.NO_DIFFERENCE else ""
-    said = filter(None, [words.interval(one) or "no interval", found, words.freed(answer, one.side)])
-    return Cited(text=f"{words.signed(mine[0].change)} ({', '.join(said)})")
+    outcome = "open" if one.lacks is not None else str(one.outcome) if one.outcome is Outcome.NO_DIFFERENCE else ""
+    said = [words.interval(one) or "no interval", outcome, words.freed(answer, one.side)]
+    return Cited(text=f"{words.signed(mine[0].change)} ({', '.join(filter(None, said))})")
 
 
 def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:

@@ -85,7 +85,7 @@ def criteria_command(
 
     Example: logbook criteria --met 2 --evidence MOE-I8-004
 
-    Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
+    Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8], min_effect: 0.05}'
     """
     exclusive({"--met": met, "--unmet": unmet}, cause="one judgement at a time")
     if change.predicate is not None and change.predicate[0] is None and change.add is None:

@@ -61,6 +61,7 @@ def does(lacks: str, pairs: int) -> str:
     return _DOES.get(lacks) or f"make up to {counted(pairs, 'more pair')}"
 
 
+_NO_PAIR = "no pair counts yet"
 _DOES = {
     "decision": "have it the same on both sides",
     "side": "measure with the other side's files",
@@ -90,6 +91,7 @@ def of_comparisons(
     failed = [a for a in failing if last.get(_names(a)) == a.entry and a.entry not in over]
     shown = [a for a, _ in settled(left, [m.name for m in thread.header.metrics])]
     shown += [a for a, _ in unsettled([a for a in left if a.entry not in over])]
+    shown += [a for a in reversed(left) if a.entry not in over and _is_begun(thread, a)]
     asked = _Asked(
         codes={_codes(a) for a in answers}, again=again, failed={a.entry for a in failed}, now=now, here=here
     )
@@ -98,6 +100,11 @@ def of_comparisons(
     told = [structs.replace(a, is_namesake=bool(names := _code_names(a)) and named[names] > 1) for a in in_order]
     made = [_synopsis(records, thread, a, asked) for a in told]
     return tuple(one for one in made if one.command or not one.is_failed)
+
+
+def _is_begun(thread: Thread, answer: Answer) -> bool:
+    """Whether runs of a comparison were made, of which none is part of a pair that counts, and none failed."""
+    return not answer.findings and answer.failure is None and thread.by_id[answer.entry]["state"] == "finished"
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -157,9 +164,13 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
     if turned:
         way = Continuation(command=turned, lacks="side")
     elif not is_over and (answer.failure is None or (state not in GOING and answer.entry in asked.failed)):
-        way = go_on(records, answer, asked.here) if lacks is not None or answer.failure is not None else way
-    is_failed = not answer.findings or (answer.is_lost and what == "side" and state == "failed" and not turned)
-    why = f"{later.entry} asks it again" if later is not None and lacks is not None else why_open(answer)
+        is_open = lacks is not None or answer.failure is not None or _is_begun(thread, answer)
+        way = go_on(records, answer, asked.here) if is_open else way
+    is_failed = (not answer.findings and answer.failure is not None) or (
+        answer.is_lost and what == "side" and state == "failed" and not turned
+    )
+    why = why_open(answer) if answer.findings or answer.failure is not None else _NO_PAIR
+    why = f"{later.entry} asks it again" if later is not None and lacks is not None else why
     if answer.failure is not None and way.command and not turned:
         how = f"{words.subject(answer, answer.failure[0])} failed: {answer.failure[1]}"
         # What is lost says by itself how it failed.

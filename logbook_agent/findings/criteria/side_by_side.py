@@ -104,7 +104,7 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
         entries = [one.answer.entry for one in latest]
         good = [one for one in latest if one.outcome in asked.outcomes]
         if len(good) >= asked.cases:
-            return met("; ".join(map(_said, good[: asked.cases])), entries)
+            return met("; ".join(_said(one, asked.min_effect) for one in good[: asked.cases]), entries)
     count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
     named = metric if metric not in primary else None
     others = sorted((one for one in latest if one not in good), key=lambda one: not one.is_open)
@@ -122,7 +122,7 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
         why, command = unasked(asked, facts, base, side, named, before)
         return unmet(count + why, entries, command=command)
     answer, finding, _ = others[0]
-    said = count + _said(others[0])
+    said = count + _said(others[0], asked.min_effect)
     if not others[0].is_open:
         wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
         command = unasked(asked, facts, base, side, named, None)[1] if _is_coarse(answer, asked) else ""
@@ -195,12 +195,15 @@ def _outcome(answer: Answer, finding: Finding, minimum_effect: float) -> Outcome
     return Outcome.NO_DIFFERENCE if is_small and (finding.is_settled or finding.lacks_pairs) else Outcome.OPEN
 
 
-def _said(found: CriterionAnswer) -> str:
-    """The answer in a sentence; of codes that it calls by a name that moves on, with their commits."""
-    answer, finding, _ = found
+def _said(found: CriterionAnswer, minimum_effect: float) -> str:
+    """The answer in a sentence, after what it says of this minimum effect where it is open for smaller ones; of codes
+    that it calls by a name that moves on, with their commits."""
+    answer, finding, outcome = found
+    is_coarser = outcome is Outcome.NO_DIFFERENCE and not finding.is_settled
+    coarse = f"no effect of {100 * minimum_effect:g}% or more" if is_coarser else ""
     codes = [code for code in (answer.question.base, finding.side) if answer.question.axis == CODE_AXIS and "@" in code]
     named = [f"{name} was {code_hash(code)}" for code in codes if (name := label(answer, code)) == code_name(code)]
-    parts = [*first_words(answer, SHORTLY), sentence(answer, finding), ruled_out(finding), *named]
+    parts = [coarse, *first_words(answer, SHORTLY), sentence(answer, finding), ruled_out(finding), *named]
     return f"{answer.entry}: {'; '.join(filter(None, parts))}"
 
 

@@ -108,6 +108,15 @@ def test_what_the_record_says_of_each_form_and_that_each_altered_digit_is_caught
 
 
 @pytest.mark.slow
+def test_the_answer_is_offered_where_two_comparisons_are_cited_against_each_other(measured: Cli) -> None:
+    ask = ("ab", "--axis", "mode=a,b", "--gate", "tflops > 0", "--pairs", "2", "--", "sh", "-c", "echo RESULT tflops=9")
+    assert measured(*ask, "{axis}").code == 0
+    refused = measured("note", "It is [[MOE-000 vs MOE-005 tflops]].", "--json")
+    assert refused.error["hint"] == "write [[MOE-000 vs base tflops]]"
+    assert measured("note", "It is [[MOE-000 vs base tflops]].").code == 0
+
+
+@pytest.mark.slow
 def test_a_baseline_without_config_and_a_discarded_comparison_are_cited(measured: Cli, folder: Path) -> None:
     base, other = (measured("run", "--json", "--", "echo", f"RESULT tflops={v}").data["id"] for v in (10, 40))
     for value in (30, 20):

@@ -85,3 +85,20 @@ def test_code_that_was_amended_waits_for_its_decision(ready: Cli, git: Git, fold
     # Merged as another commit, nothing is to be decided.
     git("update-ref", "refs/heads/main", git("commit-tree", "idea^{tree}", "-p", "main", "-m", "Faster, on main"))
     assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
+
+
+def test_a_comparison_whose_code_changed_before_its_first_pair_is_open(
+    cli: Cli,
+    git: Git,
+    folder: Path,
+) -> None:
+    assert cli("start", "t", "--prefix", "T", "--metric", "time_ms:min").code == 0
+    once = folder.parent / "once"
+    edit = f"[ -e {once} ] || echo '# edited' >> bench.sh; touch {once}; echo METRIC time_ms=1\n"
+    (folder / "bench.sh").write_text(edit)
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    assert "the code changed: bench.sh" in cli("ab", "--axis", "k=1,2", "--", "sh", "bench.sh", "{axis}").out
+    step = first(cli)
+    assert (step["id"], step["kind"], step["why"]) == ("T-000", "comparison", "no pair counts yet")
+    assert cli(*shlex.split(step["command"])[1:], "--max-pairs", "1", "--json").data["pairs"] == 1
