@@ -228,7 +228,9 @@ class PairJudge:
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""
-        again = self._again() or (advice.ab_more(self._id) if self.stated.run is not None else "")
+        again = self._again()
+        if self.stated.run is not None and (not again or self.budget > self.stated.design.budget_pairs):
+            again = advice.ab_again(self._id, self.stated, self.budget - self.pairs)
         return self._series.rest(self.pairs, self._budget_text, again, what="pairs")
 
     def way(self) -> advice.Continuation:

@@ -11,6 +11,7 @@ from logbook_agent.findings.attempts import command_key
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.codec import decode
 from logbook_agent.model.comparison import CODE_AXIS, code_hash, code_name
+from logbook_agent.model.entry import entry_of
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import flags
@@ -44,11 +45,19 @@ def _words(text: str) -> tuple[str, ...]:
 def runs_of(entries: Iterable[Summary]) -> Mapping[_Key, Sequence[_Ran]]:
     """When entries ran each command well, by its key, by their own IDs, and by what they compare."""
     found: dict[_Key, list[_Ran]] = {}
+    asking: dict[str, list[_Ran]] = {}
     for one in entries:
         last: dict[_Key, str] = {key: at for key, (_, at) in one["finished"].items()}
-        last |= _pairs_of(one) if one["comparison"] is not None else {one["id"]: max(last.values(), default="")}
+        if one["comparison"] is not None:
+            answer = decode(Answer, one["comparison"])
+            last |= _pairs_of(answer)
+            asking.setdefault(answer.asks or answer.entry, []).append((answer.last, answer.entry))
+        else:
+            last[one["id"]] = max(last.values(), default="")
         for key, at in last.items():
             found.setdefault(key, []).append((at, one["id"]))
+    for together in asking.values():
+        found |= {_like(entry): [one for one in together if one[1] != entry] for _, entry in together}
     return found
 
 
@@ -76,14 +85,21 @@ def _key(words: Sequence[str]) -> _Key:
         return CODE_AXIS, frozenset(own[place + 1 : place + 3])
     if words[1] == "ab":
         axis, equals, values = (options.get("axis") or "").partition("=")
+        if not equals and options.get("like"):
+            return _like(entry_of(options["like"]))
         return (axis, frozenset(map(canonical, values.split(",")))) if equals else None
     return command_key(split_env_words(command)[1]) if command and words[1] == "run" else None
 
 
-def _pairs_of(one: Summary) -> Mapping[_Key, str]:
-    """When the last pair of the comparison that an entry states began, by its ID, and by axis and values. Code goes by
-    its commit, and by the name that was typed."""
-    answer = decode(Answer, one["comparison"])
-    question, began = answer.question, answer.last
+def _like(entry: str) -> _Key:
+    """What the comparisons are found by that ask what an entry asks."""
+    return "--like", frozenset({entry})
+
+
+def _pairs_of(answer: Answer) -> Mapping[_Key, str]:
+    """When the last pair of a comparison began, by the ID of its entry, and by axis and values. Code goes by its
+    commit, and by the name that was typed."""
+    question = answer.question
     forms = (code_hash, code_name) if question.axis == CODE_AXIS else (canonical,)
-    return {one["id"]: began} | {(question.axis, frozenset(map(form, question.values))): began for form in forms}
+    own: dict[_Key, str] = {answer.entry: answer.last}
+    return own | {(question.axis, frozenset(map(form, question.values))): answer.last for form in forms}

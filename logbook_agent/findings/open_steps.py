@@ -83,7 +83,7 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
         return
     numbers = {id(criterion): at for at, criterion in enumerate(thread.header.stop_criteria, start=1)}
     yield from (_criterion(numbers[id(one)], one) for one in unmet(thread.header) if has_command(one))
-    going_on = {one.entry for one in answers if one.command}
+    going_on = {one.entry for one in answers if one.command or not one.is_failed}
     waiting = [s for s in thread.open if s["state"] in _PLANNED or (s["runs"] and s["state"] not in _GOING)]
     yield from (_waiting(s) for s in waiting if s["id"] not in going_on)
     yield from (_withheld(s, why) for s in reversed(thread.counted) if (why := withheld(s)))

@@ -152,6 +152,16 @@ def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
     assert all(one.get("id") != "MOE-000" for one in thread("status", "--json").data["next_actions"])
 
 
+def test_a_next_action_to_ask_again_is_closed_by_the_same_question(thread: Cli, folder: Path) -> None:
+    ask = ("ab", "--axis", "mode=a,b", "--max-pairs", "1", *("--", *bench("a", 1)))
+    assert thread(*ask).code == 0
+    assert thread("note", "Later", "--next", "again: `logbook ab --like MOE-000`").code == 0
+    assert "MOE-001" in [step.get("id") for step in steps(thread)]
+    (folder / "bench.py").write_text(BENCH + "# other code\n")
+    assert thread("ab", "--like", "MOE-000", "--max-pairs", "1").code == 0
+    assert "MOE-001" not in [step.get("id") for step in steps(thread)]
+
+
 @pytest.mark.parametrize("place", [".", "sub"])
 def test_the_command_of_a_next_action_runs_in_its_folder(
     git: Callable[..., str], cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
