@@ -5,6 +5,7 @@ from __future__ import annotations
 from logbook_agent.agents.keeping import Decided, DecisionRequest, decide
 from logbook_agent.cli.options import Common, Text, argument, option, prose_option
 from logbook_agent.model.entry import DECISION
+from logbook_agent.text.shell_words import command_line
 
 _ID = argument("ID", "The entry with the code.", ...)
 
@@ -61,7 +62,8 @@ def _text(decided: Decided) -> str:
     entry = decided.entry
     lines = [f"{'kept' if entry.kept else 'discarded'} {entry.decides} (decision {entry.id})"]
     if decided.closes:
-        lines.append(f"closes its next action: {decided.closes}")
+        again = command_line(["logbook", "edit", entry.decides or "", "--next", decided.closes])
+        lines.append(f"closes its next action: {decided.closes}; to leave it open: {again}")
     if entry.commit:
         more = "" if decided.is_committed else " and changes"
         lines.append(f"commit: {entry.commit[:9]}{', the one that was measured' if decided.is_measured else more}")

@@ -85,8 +85,8 @@ def _key(words: Sequence[str]) -> _Key:
         return CODE_AXIS, frozenset(own[place + 1 : place + 3])
     if words[1] == "ab":
         axis, equals, values = (options.get("axis") or "").partition("=")
-        if not equals and options.get("like"):
-            return _like(entry_of(options["like"]))
+        if not equals and (like := options.get("like")):
+            return _like(entry_of(like))
         return (axis, frozenset(map(canonical, values.split(",")))) if equals else None
     return command_key(split_env_words(command)[1]) if command and words[1] == "run" else None
 

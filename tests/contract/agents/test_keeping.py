@@ -43,6 +43,7 @@ def test_a_kept_idea_names_its_commit(campaign: Cli, git: Git, folder: Path) -> 
     idea = measure(campaign, folder, 2, "--next", "keep it if it is faster")
     answer = campaign("keep", idea, "--why", "twice as fast")
     assert f"logbook keep {idea}" in answer.out
+    assert f"to leave it open: logbook edit {idea} --next 'keep it if it is faster'\n" in answer.out
     # What is left of it does not have to be remembered.
     [left] = [one for one in campaign("next", "--json").data["steps"] if one["kind"] == "next action"]
     assert left["command"] == f"logbook keep {idea}"
