@@ -137,7 +137,7 @@ def _unmeasured(series: RunSeries) -> list[str]:
     if not series.runs or series.runs[0].run != 1:
         return []
     why = unmeasured(series.runs, series.book.header.metrics)
-    return [*filter(None, [why, unreported(series.book.topic, series.book.record(series.entry.id))])]
+    return [*filter(None, [why, unreported(series.book, series.book.record(series.entry.id))])]
 
 
 def _rest(series: RunSeries, request: RunRequest, commands: Sequence[Command]) -> list[str]:

@@ -210,7 +210,7 @@ class _Sweep:
             said = left or not (self._problems or self._request.retry_failed)
             wrong = [series.rest(total - left, total, sweep_more(entry_id))] if said else []
         record = self._book.record(entry_id)
-        wrong += filter(None, [unreported(self._book.topic, record)])
+        wrong += filter(None, [unreported(self._book, record)])
         return sweep_entry.SweepResult(
             series=series,
             progress=progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import shlex
@@ -27,7 +28,8 @@ from logbook_agent.model.comparison import (
     code_typed,
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
-from logbook_agent.model.gates import SAME, fails, values_of
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.gates import SAME, Gate, fails, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, ended_badly
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import axis_option, with_place
@@ -164,7 +166,7 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
         again = sweep_more(entry_id, "--retry-failed") if anew else ab_afresh(entry_id, new=False)
         return Continuation(command=again, lacks="run")
     is_turned = side == question.base and bool(other_evaluator(entry_id, stated))
-    if not is_turned and (why := unreported(records.topic, record)):
+    if not is_turned and (why := unreported(records, record)):
         own = [s.run.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
         last = max(own or [s.run.run for s in record.runs])
         return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=why)
@@ -197,19 +199,37 @@ def ab_now(entry_id: str, stated: Comparison, here: TypingPlace) -> str:
     return f"logbook ab --code {shlex.join(codes)} --like {entry_id}"
 
 
-def unreported(topic: str, record: Record) -> str:
-    """That no row of an entry of this logbook reports what a gate asks for, and what to type; empty where each is
-    reported by some. The gates of the entry can be dropped there."""
-    rows = [row for s in record.runs for row in s.run.rows]
-    gates = [gate for gate in record.gates if rows and not any(values_of(row, gate.name) for row in rows)]
+# So many entries are looked at for what another one does not report.
+_LOOKED_AT = 10
+
+
+def unreported(records: Records, record: Record) -> str:
+    """That no row of an entry reports what a gate asks for, and what to type; empty where each is reported by some.
+    Its own gates can be dropped there, those of the logbook where no later entry reports it either."""
+    gates = [gate for gate in record.gates if any(s.run.rows for s in record.runs) and not _reports(record, gate)]
     if not gates:
         return ""
     own = [gate for gate in gates if str(gate) in record.entry.gates]
     names = listed([gate.name for gate in gates], 3)
+    mend = f"no run reports {names}: have the command print it and run it again"
+    if not own and any(_reported_elsewhere(records, record, gate) for gate in gates):
+        return f"{record.id}: {mend}"
     drop = [word for gate in own or gates for word in ("--drop", str(gate))]
-    edit = f"logbook edit {record.id}" if own else f"logbook -L {topic} edit"
+    edit = f"logbook edit {record.id}" if own else f"logbook -L {records.topic} edit"
     typed = command_line([*drop, *(() if own else ("--reason", f"no run reports {names}"))])
-    return f"no run reports {names}: have the command print it and run it again, or drop the gate: `{edit} {typed}`"
+    return f"{mend}, or drop the gate: `{edit} {typed}`"
+
+
+def _reports(record: Record, gate: Gate) -> bool:
+    return any(values_of(row, gate.name) for status in record.runs for row in status.run.rows)
+
+
+def _reported_elsewhere(records: Records, record: Record, gate: Gate) -> bool:
+    for other in [one for one in records.entry_ids() if one != record.id][-_LOOKED_AT:]:
+        with contextlib.suppress(LogbookError):  # what is damaged is named elsewhere
+            if _reports(records.record(other), gate):
+                return True
+    return False
 
 
 def show(entry_id: str) -> str:

@@ -143,6 +143,10 @@ def test_a_gate_that_no_run_reports_is_named_with_a_way_out(cli: Cli, folder: Pa
         [command] = {*re.findall(f"{said}`(.*?)`", made.err + made.out)}
     assert cli(*shlex.split(command)[1:]).code == 0
     assert said not in cli("run", "--", "sh", "b.sh", "1").err
+    # What other entries report is not dropped for one that does not.
+    assert cli("edit", "--gate", "ok == 1", "--reason", "it must hold").code == 0
+    err = cli("run", "--", "echo", "RESULT x=1").err
+    assert (": no run reports ok: have the command print it" in err, "--drop" in err) == (True, False)
 
 
 def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
