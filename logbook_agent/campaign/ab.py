@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from logbook_agent.campaign.ab_axis import Sides
 from logbook_agent.campaign.ab_like import as_run
 from logbook_agent.campaign.ab_question import asked_entry
-from logbook_agent.campaign.ab_request import AbRequest, checked, taken_up
+from logbook_agent.campaign.ab_request import AbRequest, check_evaluator, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.entry_claim import check_free
@@ -84,7 +84,10 @@ def _typed(workspace: Workspace, request: AbRequest, display: Display) -> tuple[
     """The request with the command that it names, and its logbook."""
     request = checked(request)
     book = workspace.book(request.run.entry_id or entry_of(request.like or "") or None)
-    return book, as_run(workspace, book, request, display) if request.like is not None else request
+    if request.like is not None:
+        request = as_run(workspace, book, request, display)
+        check_evaluator(request)
+    return book, request
 
 
 def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, display: Display) -> AbResult:

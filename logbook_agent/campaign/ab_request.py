@@ -70,14 +70,20 @@ class AbRequest(Struct, frozen=True, kw_only=True):
         return self.fixed or self.max_pairs or BUDGET_PAIRS
 
 
-def checked(request: AbRequest) -> AbRequest:
-    """The request. Raises UsageError where options cannot be used together."""
+def check_evaluator(request: AbRequest) -> None:
+    """Raises UsageError for files that measure two codes where none are compared."""
     if request.evaluator and request.codes is None:
         raise UsageError(
             "--evaluator needs --code",
             cause="it names the files that measure two versions of the code",
             hint="leave it out, or add --code main WORK",
         )
+
+
+def checked(request: AbRequest) -> AbRequest:
+    """The request. Raises UsageError where options cannot be used together."""
+    if request.like is None:
+        check_evaluator(request)
     if "--" in (request.codes or ()):
         raise UsageError(
             f"--code {(request.codes or ('',))[0]} names one code",

@@ -160,6 +160,11 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     is_merged = side == question.base and here.held(stated, question.sides[-1], code_name(side)) == code_name(side)
     if not is_merged and (now := here.another(stated, side)):
         first = f"it has another commit now, {now}" if "@" in side else "the code is different now"
+        if stated.evaluator and question.axis == CODE_AXIS:
+            files = listed([one.path for one in stated.evaluator], 3)
+            first += (
+                f"; {files} of {code_name(question.base)} measure both sides: for each side's own, add --evaluator none"
+            )
         return Continuation(command=anew or ab_now(entry_id, stated, here), lacks="run", first=first)
     if answer.pairs:
         # It passed on this code before.

@@ -36,6 +36,15 @@ def test_a_footnote_below_an_error_does_not_say_how_it_failed(started: Cli) -> N
     assert failed["text"] == "exit code 1: ValueError: no such mode"
 
 
+def test_what_failed_and_finished_when_it_was_run_again_is_no_failure(started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("[ -e mended ] && echo RESULT tflops=3\n")
+    assert started("run", "--", "sh", "bench.sh").code == 1
+    assert [one["id"] for one in started("status", "--json").data["failed"]] == ["MOE-000"]
+    (folder / "mended").touch()
+    assert started("run", "--id", "MOE-000", "--", "sh", "bench.sh").code == 0
+    assert not started("status", "--json").data.get("failed")
+
+
 def test_what_failed_or_declares_nothing_is_left_alone(started: Cli) -> None:
     assert "no result" not in started("run", "--", "false").err
     assert started("start", "two", "--prefix", "TWO").code == 0
