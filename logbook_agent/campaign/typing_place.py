@@ -40,14 +40,18 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         return place is None or bool(of(name)) or bool(try_git(place.top, words, workspace.environ))
 
     @cache
+    def is_same(one: str, other: str) -> bool:
+        from logbook_agent.running.provenance.git import is_same_code  # for criteria and decisions about code alone
+
+        rules, environ = workspace.config.code, workspace.environ
+        return place is not None and is_same_code(place, workspace.root, rules, environ, one, other)
+
+    @cache
     def code(name: str, other: str) -> str | None:
         commit, rival = of(name), other if _HASH.fullmatch(other) else of(other)
         if commit is None or rival is None or place is None:
             return None
-        from logbook_agent.running.provenance.git import is_same_code  # for criteria about code alone
-
-        rules, environ = workspace.config.code, workspace.environ
-        return commit if is_same_code(place, workspace.root, rules, environ, commit, rival) else None
+        return commit if is_same(commit, rival) else None
 
     @cache
     def work(folder: str, argv: tuple[str, ...], written: str | None) -> Code:
@@ -74,12 +78,14 @@ def typing_place(workspace: Workspace) -> TypingPlace:
                 if found or (found is not None and where == name):
                     return where
             # Amended or merged as another commit.
-            now = (at for at in (name, code_name(side), "HEAD") if code(at, code_hash(side)) is not None)
-            return name if (at := next(now, None)) == name else ELSEWHERE if at is not None else ""
+            now = next((at for at in (name, code_name(side), "HEAD") if is_same(at, code_hash(side))), None)
+            return name if now == name else ELSEWHERE if now is not None else ""
         codes = recorded(stated, side)
         if codes is None or codes[0].identity != codes[1].identity:
             return ELSEWHERE
-        return "WORK" if codes[1].dirty else name
+        if codes[1].dirty:
+            return "WORK"
+        return name if place is None or is_same(name, "HEAD") else ELSEWHERE
 
     def another(stated: Comparison, side: str) -> str:
         if stated.question.axis == CODE_AXIS and side == SETUP:

@@ -141,6 +141,8 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
 def more_runs(record: Record, case: Case, runs: int, here: TypingPlace) -> str:
     """What to type for so many more runs of a case of an entry: pairs, where it is a side of a comparison."""
     stated = record.entry.comparison
+    if record.entry.recipe is not None and record.state == "finished":
+        return sweep_anew(record.entry.recipe)
     if stated is None or case.part is None or not _has_command(stated):
         return measure(record, times=runs, cwd=here.folder(case.cwd or "."))
     return ab_again(record.id, stated, runs, is_over=stated.design.fixed)
@@ -161,19 +163,18 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     if not is_merged and (now := here.another(stated, side)):
         first = f"it has another commit now, {now}" if "@" in side else "the code is different now"
         if stated.evaluator and question.axis == CODE_AXIS:
-            files = listed([one.path for one in stated.evaluator], 3)
-            first += (
-                f"; {files} of {code_name(question.base)} measure both sides: for each side's own, add --evaluator none"
-            )
+            files = f"{listed([one.path for one in stated.evaluator], 3)} of {code_name(question.base)}"
+            first += f", but {files} measures both sides; for each side's own, add --evaluator none"
         return Continuation(command=anew or ab_now(entry_id, stated, here), lacks="run", first=first)
-    if answer.pairs:
-        # It passed on this code before.
+    sides = [s.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
+    was_killed = [run.exit is not None and run.exit.signal == "SIGKILL" for run in sides] == [True]
+    if answer.pairs or was_killed:
+        # It passed on this code before, or somebody else ended it, such as a system out of memory.
         again = sweep_more(entry_id, "--retry-failed") if anew else ab_afresh(entry_id, new=False)
         return Continuation(command=again, lacks="run")
     is_turned = side == question.base and bool(other_evaluator(entry_id, stated))
     if not is_turned and (why := unreported(records, record)):
-        own = [s.run.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
-        last = max(own or [s.run.run for s in record.runs])
+        last = max(run.run for run in sides or [s.run for s in record.runs])
         return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=why)
     is_commit = question.axis == CODE_AXIS and ("@" in side or side == SETUP)
     name, again, mend = f"{question.axis}={side}", "fails again on the same code", "mend the code"

@@ -45,6 +45,36 @@ def test_better_code_is_kept_or_discarded(ready: Cli, git: Git, folder: Path, cl
     assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
 
 
+def test_better_code_that_was_committed_on_its_branch_waits_for_its_decision(
+    ready: Cli,  # noqa: F811
+    git: Git,
+    folder: Path,
+) -> None:
+    assert ready("criteria", "--add", "Nothing more is asked.").code == 0
+    git("checkout", "-q", "-b", "idea")
+    (folder / "speed.txt").write_text("80")
+    assert ready("ab", "--code", "main", "WORK", *COMMAND).code == 0
+    assert ready("criteria", "--met", "1", "--evidence", "SPEED-000").code == 0
+    assert first(ready)["command"] == "logbook keep SPEED-000"
+    git("commit", "-q", "-a", "-m", "Faster")
+    assert first(ready)["command"] == "logbook keep SPEED-000"
+    git("branch", "-f", "main", "idea")
+    assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
+
+
+def test_a_side_that_was_killed_once_is_run_again(cli: Cli, git: Git, folder: Path) -> None:
+    assert cli("start", "t", "--prefix", "T", "--metric", "time_ms:min").code == 0
+    once = folder.parent / "once"
+    killed = f"[ $1 = 1 ] || [ -e {once} ] || {{ touch {once}; kill -9 $$; }}\necho METRIC time_ms=1\n"
+    (folder / "bench.sh").write_text(killed)
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    assert cli("ab", "--axis", "k=1,2", "--max-pairs", "1", "--", "sh", "bench.sh", "{axis}").code == 137
+    step = first(cli)
+    assert (step["kind"], "fails again" in step["why"]) == ("comparison", False)
+    assert cli(*shlex.split(step["command"])[1:], "--json").data["pairs"] == 1
+
+
 def test_worse_code_is_discarded_and_undone(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
     (folder / "speed.txt").write_text("120")
     assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0

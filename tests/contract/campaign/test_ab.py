@@ -114,6 +114,7 @@ def test_a_detached_comparison_that_was_killed_goes_on_in_the_foreground(ready: 
     assert begun.code == 0, begun.err
     [lock] = folder.glob("logbooks/moe/open/*.series/*.lock")
     os.kill(json.loads(lock.read_text())["pid"], signal.SIGKILL)
+    assert ready("wait", "MOE-000", "--timeout", "60s").code != 124  # its locks end with it, a moment later
     assert "was cut off" in ready("doctor").out
     assert ready("ab", "--id", "MOE-000").code == 0
     assert "was cut off" not in ready("doctor").out
