@@ -55,13 +55,14 @@ class Comparisons:
         return found
 
     def _answer(self, own: Answer) -> Answer:
-        """The answer of an entry, in which nothing is found to be better that somebody discarded."""
+        """The answer of an entry, in which no goal is found to be better that somebody discarded."""
         answer = placed(own, self._asking[own.asks or own.entry], self._apart, self._discarded)
         by = self._discarded.get(own.entry)
         if by is None:
             return answer
         found = [
-            structs.replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings
+            structs.replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER and not f.is_watched else f
+            for f in answer.findings
         ]
         why = (f"discarded by {by}",)
         return structs.replace(
