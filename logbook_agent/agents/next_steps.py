@@ -24,7 +24,7 @@ def next_steps(found: Findings) -> list[OpenStep]:
     for step in open_steps(found.thread, first.answers):
         step = _waiting(found, step) if step.kind in ("plan", "run") and not step.command else _in_folder(found, step)
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
-    is_to_compare = first.not_settled and not any(map(has_command, unmet(found.header)))
+    is_to_compare = first.command and not any(map(has_command, unmet(found.header)))
     if is_to_compare and all(step.kind == "criterion" for step in kept.values()):
         is_measured = any(s["rows"] for s in found.thread.summaries)
         text = "Compare two cases in pairs" if is_measured else "Measure a first case"

@@ -142,7 +142,7 @@ def more_runs(record: Record, case: Case, runs: int, here: TypingPlace) -> str:
     """What to type for so many more runs of a case of an entry: pairs, where it is a side of a comparison."""
     stated = record.entry.comparison
     if record.entry.recipe is not None and record.state == "finished":
-        return sweep_anew(record.entry.recipe)
+        return sweep_anew(record.entry.recipe, f"repeats={runs}")
     if stated is None or case.part is None or not _has_command(stated):
         return measure(record, times=runs, cwd=here.folder(case.cwd or "."))
     return ab_again(record.id, stated, runs, is_over=stated.design.fixed)

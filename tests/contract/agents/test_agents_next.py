@@ -336,3 +336,15 @@ def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., st
             "criteria", "--predicate", f"1={predicate.replace('HEAD, WORK', values)}", "--reason", "x", "--json"
         )
         assert twice.error["message"].endswith("is there twice")
+
+
+def test_a_target_that_a_sweep_has_not_reached_often_enough_makes_more_of_it(cli: Cli, folder: Path) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min:s")
+    (folder / "b.sh").write_text("echo RESULT size=$1 x=1\n")
+    (folder / "r.yaml").write_text("name: r\ncommand: [sh, b.sh, '{size}']\naxes: {size: [1, 2]}\nconfirm: 0\n")
+    assert cli("criteria", "--add", "often", "--predicate", "target: {metric: x, at_most: 2}").code == 0
+    assert cli("sweep", "r.yaml").code == 0
+    [step] = [one for one in steps(cli) if one["kind"] == "criterion"]
+    assert "6 more that reach it would settle it" in step["why"]
+    assert cli(*shlex.split(step["command"])[1:]).code == 0
+    assert [one["met"] for one in cli("criteria", "--json").data["criteria"]] == [True]
