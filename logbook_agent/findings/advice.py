@@ -175,7 +175,8 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     is_turned = side == question.base and bool(other_evaluator(entry_id, stated))
     if not is_turned and (why := unreported(records, record)):
         last = max(run.run for run in sides or [s.run for s in record.runs])
-        return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=why)
+        left = f"{why}; or give it up: `{discard(entry_id, 'it reports no gate')}`"
+        return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=left)
     is_commit = question.axis == CODE_AXIS and ("@" in side or side == SETUP)
     name, again, mend = f"{question.axis}={side}", "fails again on the same code", "mend the code"
     has_setup = stated.run is None or stated.run.setup is not None

@@ -229,7 +229,7 @@ class ViewProblem(Struct, frozen=True, kw_only=True):
 
 def view_problem(workspace: Workspace, book: Book) -> ViewProblem | None:
     """How the view differs from what would be rendered; None where it does not. The block of an entry whose runs go on
-    is not compared: it is rendered when they end."""
+    is not compared, nor the header then: they are rendered when these end."""
     text = book.read_view()
     if text is None:
         return ViewProblem(kind="missing")
@@ -239,6 +239,8 @@ def view_problem(workspace: Workspace, book: Book) -> ViewProblem | None:
     present = {name: block.text for name, block in blocks.items()}
     wanted = {block.name: block.text for block in all_blocks(workspace, book, blocks)}
     busy = {run.entry for run in book.open_runs() if book.has_entry(run.entry) and _is_running(book, run.entry)}
+    busy |= {claim.entry for claim in book.claims.held() if claim.root == str(book.root)}
+    busy |= {HEADER} if busy else set()
     names = [name for name in {**wanted, **present} if name not in busy and present.get(name) != wanted.get(name)]
     return ViewProblem(kind="outdated", blocks=tuple(names)) if names else None
 
