@@ -15,6 +15,7 @@ from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
 from logbook_agent.model.entry import is_withdrawn, settled
+from logbook_agent.model.gates import GATE
 from logbook_agent.model.header import NO_BUDGET, Baseline, Budget, Computed, Metric
 from logbook_agent.model.record import Record, spent
 from logbook_agent.model.values import Scalar
@@ -113,8 +114,13 @@ def facts_of(
 ) -> Facts:
     """The facts of a thread, from `all_` its records and those that are `counting`; commands are typed `here`."""
     runs, hours = spent(all_, now)
+    # Whether a side has the answer of the base, its comparison alone knows.
+    broken = {
+        (a.entry, side) for a in answers for side, why in a.failed.items() if any(r.startswith(GATE) for r in why)
+    }
+    found = cases(*(r for r in counting if settled(r.state)))
     return Facts(
-        rows=Rows(cases(*(r for r in counting if settled(r.state)))),
+        rows=Rows([c for c in found if c.part is None or (c.entry, c.part.side) not in broken]),
         metrics=records.header.metrics,
         now=now,
         runs=runs,

@@ -27,6 +27,14 @@ def test_a_side_that_breaks_a_gate_has_failed(sides: Callable[..., Cli], folder:
     assert all(value > 0.5 for value in best(cli))
 
 
+def test_a_side_with_another_answer_meets_no_target(sides: Callable[..., Cli]) -> None:
+    cli = sides("checksum=a", "checksum=b", "--gate", "same checksum", metrics=("time_s:min:s",))
+    cli("criteria", "--add", "fast", "--predicate", "target: {metric: time_s, at_most: 0.8, runs: 1}")
+    cli("ab", "--axis", "env:Q=1,2", "--pairs", "8", *COMMAND)
+    criterion = cli("criteria", "--json").data["criteria"][-1]
+    assert (criterion["met"], "in 0 of " in criterion["computed"]["reason"]) == (False, True), criterion
+
+
 def test_a_failing_side_leaves_the_others(cli: Cli, folder: Path) -> None:
     (folder / "b.sh").write_text(
         'n=$((LOGBOOK_RUN * 7 % 10)); case $Q in 1) t=1.0$n ok=1;; 2) t=0.1$n ok=0;; 3) t=0.5$n ok=1;; esac\n'
