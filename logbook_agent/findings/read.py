@@ -31,7 +31,7 @@ from logbook_agent.findings.opening import (
 )
 from logbook_agent.findings.protocol import Clock, Records, TypingPlace
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.synopses import Synopsis, of_comparisons, without_code
+from logbook_agent.findings.synopses import Synopsis, answered_again, of_comparisons, without_code
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.model.codec import decode
 from logbook_agent.model.entry import Entry, id_number
@@ -237,7 +237,8 @@ class Findings:
         """What comparisons say, with what was asked, what failed, and what comes next."""
         header, thread, answers = self.records.header, self.thread, self.synopses
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
-        failed, negative = failures(thread, stated, {one.entry for one in answers if one.is_settled})
+        told = {one.entry for one in answers if one.is_settled} | answered_again(self.answers)
+        failed, negative = failures(thread, stated, told)
         next_of, step = next_step(thread, answers)
         return Opening(
             asked=header.goal or header.title,

@@ -144,6 +144,12 @@ def _names(answer: Answer) -> tuple[str, ...]:
     return answer.asks or answer.entry, *map(code_name, answer.question.values)
 
 
+def answered_again(answers: Sequence[Answer]) -> set[str]:
+    """The entries whose comparison failed, and which a later one that asks the same settled, of whatever code."""
+    places = {_names(a): place for place, a in enumerate(answers) if a.is_settled}
+    return {a.entry for n, a in enumerate(answers) if a.failure is not None and places.get(_names(a), n) > n}
+
+
 def _codes(answer: Answer) -> tuple[str, ...]:
     """The codes that an answer compares, by their hashes; the values of another axis."""
     q = answer.question

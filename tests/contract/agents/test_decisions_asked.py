@@ -132,3 +132,15 @@ def test_a_comparison_whose_code_changed_before_its_first_pair_is_open(
     step = first(cli)
     assert (step["id"], step["kind"], step["why"]) == ("T-000", "comparison", "no pair counts yet")
     assert cli(*shlex.split(step["command"])[1:], "--max-pairs", "1", "--json").data["pairs"] == 1
+
+
+def test_what_failed_and_was_answered_of_other_code_is_no_failure(ready: Cli, folder: Path) -> None:  # noqa: F811
+    good = (folder / "bench.py").read_text()
+    (folder / "bench.py").write_text("raise SystemExit(3)\n")
+    ask = ("ab", "--code", "HEAD", "WORK", "--evaluator", "none", *COMMAND)
+    assert ready(*ask).code == 3
+    assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-000"]
+    (folder / "bench.py").write_text(good)
+    (folder / "speed.txt").write_text("80")
+    assert ready(*ask).code == 0
+    assert not ready("status", "--json").data.get("failed")
