@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import structs
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
@@ -204,16 +207,20 @@ class PairJudge:
         checkout has not, and git does not hold."""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
         tail = tail or tuple(filter(None, [run.last_words]))
+        # What the output names comes first.
+        said = "\n".join(tail)
+        found = sorted(lacks, key=lambda name: Path(name).stem not in said)
+        if found and Path(found[0]).stem in said:
+            self._book.change_entry(self._id, lambda entry: _needing(entry, found))
         way = self.way()
         is_simple, last = bool(way.then) or not way.first, way.then or way.command
         more = [f"{'fix that, then continue' if is_simple else way.first}: {last}"] if last else []
         build = way.build
-        if lacks and self.stated.run is not None:
-            # What the output names comes first.
-            found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
+        if lacks and self.stated.run is not None and way.lacks != "setup":
             is_by_id = self._request.run.entry_id is not None
             built = advice.with_setup(advice.ab_more(self._id) if is_by_id else advice.ab_afresh(self._id, new=False))
-            build = f"git does not hold {found}, and the checkout lacks it; if the command needs it: {built}"
+            names = listed(found, _SHOWN)
+            build = f"git does not hold {names}, and the checkout lacks it; if the command needs it: {built}"
         more = [*filter(None, [build]), *more]
         [seen] = self._book.statuses([run])
         code = f"exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
@@ -271,6 +278,14 @@ class PairJudge:
     def _budget_text(self) -> str:
         """`6`, or `at most 20`."""
         return f"{'' if self.is_fixed else 'at most '}{self.budget}"
+
+
+def _needing(entry: Entry, names: Sequence[str]) -> Entry:
+    """An entry whose comparison needs files that git does not hold."""
+    stated = entry.comparison
+    if stated is None or stated.run is None:
+        return entry
+    return structs.replace(entry, comparison=structs.replace(stated, run=structs.replace(stated.run, needs=(*names,))))
 
 
 def stated_in(entry: Entry) -> Comparison:

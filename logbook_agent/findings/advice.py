@@ -183,8 +183,15 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     crashed = any(ended_badly(s.run) for s in record.runs) and not any(fails(s.run) for s in record.runs)
     is_built = question.axis != CODE_AXIS or has_setup or not crashed
     build = "" if is_built else f"if it needs a build first: {with_setup(ab_afresh(entry_id, new=False))}"
+    if crashed and is_commit and stated.run is not None and stated.run.needs and not has_setup:
+        needs = f"git does not hold {listed(stated.run.needs, 3)}, and the checkout lacks it"
+        first = f"{needs}; discard the entry, or have a setup make it"
+        return Continuation(command=with_setup(ab_afresh(entry_id, new=False)), lacks="setup", first=first)
     if side == SETUP:
         name, build = "the setup", f"with another setup: {with_setup(ab_more(entry_id))}"
+        # One of two codes may have nothing to build.
+        made = stated.run.setup if stated.run is not None else None
+        build += f"; where one side needs none: 'test ! -e FILE || {made}'" if made else ""
         mend = "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
     elif is_commit:
         name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"

@@ -132,6 +132,7 @@ _COMPARISON = {
     "decision": "Decide on the output of the open comparison {}",
     "entry": "Ask the open comparison {} again, in a new entry",
     "side": "Ask the open comparison {} the other way round",
+    "setup": "Ask the comparison {} again, with a setup that makes what it needs",
     "report": "Mend the gate of the comparison {}, or its command",
     **dict.fromkeys(("mend", "gate"), "Mend what failed in the comparison {}, or discard it"),
     "run": "Ask the comparison {} again, in which a side failed",

@@ -68,6 +68,7 @@ _DOES = {
     "run": "ask it again",
     **dict.fromkeys(("mend", "gate"), "discard it"),
     "report": "see what its command prints",
+    "setup": "ask it again with a setup",
 }
 
 
@@ -180,7 +181,7 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
     if answer.failure is not None and way.command and not turned:
         how = f"{words.subject(answer, answer.failure[0])} failed: {answer.failure[1]}"
         # What is lost says by itself how it failed.
-        is_same = way.lacks in ("mend", "report")
+        is_same = way.lacks in ("mend", "report", "setup")
         said = "" if answer.is_lost and is_same and not is_failed else how
         needs = "" if is_failed or not (answer.pairs or is_same) else why
         is_bare = way.build and answer.failure[0] != SETUP

@@ -394,6 +394,9 @@ def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git,
     assert "git does not hold data.txt, notes.txt" in why, "what the output names comes first"
     line = next(one for one in why.splitlines() if "--setup" in one)
     assert "__pycache__" not in line
+    # Who has forgotten the answer is not told to discard it.
+    [step] = ready("next", "--json").data["steps"]
+    assert step["command"] == "logbook ab --like SPEED-000 --setup 'COMMAND THAT MAKES IT'"
     typed = line[line.index("logbook ab ") :].replace("'COMMAND THAT MAKES IT'", "'python3 make.py'")
     made = ready(*shlex.split(typed)[1:], "--json")
     assert (made.code, made.data["id"]) == (0, "SPEED-001"), made.err
