@@ -12,8 +12,7 @@ from logbook_agent.agents.next_steps import next_steps
 from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.open_steps import OpenStep, nothing_left
-from logbook_agent.findings.open_steps import at_work as being_made
+from logbook_agent.findings.open_steps import OpenStep, nothing_left, waiting_for
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import sorted_ids
 from logbook_agent.store.book import Book
@@ -36,16 +35,13 @@ def next_command(
     space = common.space()
     book = space.book()
     findings = read(space, book, naming(space, book), typing_place(space))
-    found = [*kept_steps(space, book, findings, next_steps(findings))]
-    if waits := _waits(book):  # of which a first number may come
-        found = [step for step in found if step.kind != "first comparison"]
-    idle = waits.keys() - {step.entry for step in found}
-    found += [OpenStep(kind="run", text="", entry=entry) for entry in sorted_ids(idle, findings.header.prefix)]
+    waits = _waits(book)
+    found = _with_waits([*kept_steps(space, book, findings, next_steps(findings))], waits, findings.header.prefix)
     at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}
-    shown = []
+    shown = list[OpenStep]()
     for step in found[:_SHOWN]:
-        if step.entry in waits:
-            step = being_made(step, waits[step.entry])
+        if step.entry in waits and step.kind != "next action":
+            step = waiting_for(step, waits[step.entry])
         elif step.entry and step.kind != "next action":
             executed = book.claims.elsewhere(findings.records.record(step.entry))
             if executed is not None:
@@ -64,10 +60,25 @@ def next_command(
 
 
 def _waits(book: Book) -> dict[str, str]:
-    """What to type to wait for the entries whose runs are made now, by entry."""
+    """What to type to wait for the entries whose runs are made now, by entry; empty where another host makes them."""
     here = [*open_series(book), *(one.run.entry for one in going_runs(book))]
     claims = {claim.entry: claim.wait(str(book.root)) for claim in book.claims.held()}
     return {entry: f"logbook wait {entry}" for entry in here} | claims
+
+
+def _with_waits(found: Sequence[OpenStep], waits: Mapping[str, str], prefix: str) -> list[OpenStep]:
+    """The steps, one of them for each entry that is waited for, beside the next actions that people wrote."""
+    first: dict[str, OpenStep] = {}
+    for step in found:
+        if step.kind != "next action":
+            first.setdefault(step.entry, step)
+    idle = sorted_ids((entry for entry, wait in waits.items() if wait and entry not in first), prefix)
+    left = [
+        step for step in found if step.entry not in waits or step.kind == "next action" or step is first[step.entry]
+    ]
+    # A first number may come of what is waited for.
+    left = [step for step in left if step.kind != "first comparison" or not any(waits.values())]
+    return [*left, *(OpenStep(kind="run", text="", entry=entry) for entry in idle)]
 
 
 def _data(step: OpenStep, at_work: _AtWork) -> dict[str, str]:

@@ -107,7 +107,7 @@ def parse_axis(text: str) -> AbAxis:
         ) from None
     values = axis.values
     if axis.variable is not None and NO_FLAG in values:
-        empty = axis_of(name, ["" if value == NO_FLAG else value for value in values])
+        empty = axis_of(name, [*dict.fromkeys("" if value == NO_FLAG else value for value in values)])
         raise UsageError(
             f"--axis {text!r}: {NO_FLAG} leaves out a flag, not a variable",
             cause=f"{axis.variable} would be set to the word {NO_FLAG}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from enum import StrEnum
@@ -209,8 +210,8 @@ class PairJudge:
         tail = tail or tuple(filter(None, [run.last_words]))
         # What the output names comes first.
         said = "\n".join(tail)
-        found = sorted(lacks, key=lambda name: Path(name).stem not in said)
-        if found and Path(found[0]).stem in said:
+        found = sorted(lacks, key=lambda name: not _is_named(name, said))
+        if found and _is_named(found[0], said):
             self._book.change_entry(self._id, lambda entry: _needing(entry, found))
         way = self.way()
         is_simple, last = bool(way.then) or not way.first, way.then or way.command
@@ -278,6 +279,16 @@ class PairJudge:
     def _budget_text(self) -> str:
         """`6`, or `at most 20`."""
         return f"{'' if self.is_fixed else 'at most '}{self.budget}"
+
+
+def _is_named(name: str, text: str) -> bool:
+    """Whether a text names a file, a folder by its path, or a Python module by its quoted name."""
+    path = Path(name)
+    module = f"|'{re.escape(path.stem)}'" if path.suffix in (".py", ".so", ".pyd") else ""
+    return (
+        re.search(rf"(?<![\w.-]){re.escape(path.name)}{'/' if name.endswith('/') else ''}(?![\w-]){module}", text)
+        is not None
+    )
 
 
 def _needing(entry: Entry, names: Sequence[str]) -> Entry:

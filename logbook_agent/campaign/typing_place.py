@@ -70,22 +70,26 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         now = work(run.cwd, tuple(word.replace(ANY, base) for word in run.argv), run.read)
         return (then, now) if now.mark is not None else None
 
+    def holds(name: str, commit: str) -> bool:
+        """Whether a commit is in the history of a name, or has the code of it, as an amended or squashed one."""
+        words = ["merge-base", "--is-ancestor", commit, name]
+        is_in = place is not None and try_git(place.top, words, workspace.environ) is not None
+        return is_in or is_same(name, commit)
+
     def held(stated: Comparison, side: str, name: str) -> str:
         if "@" in side:
-            asked = ["for-each-ref", "--count=1", "--contains", code_hash(side), "refs/heads", "refs/remotes"]
-            for words, where in ((["merge-base", "--is-ancestor", code_hash(side), name], name), (asked, ELSEWHERE)):
-                found = try_git(place.top, words, workspace.environ) if place is not None else None
-                if found or (found is not None and where == name):
-                    return where
-            # Amended or merged as another commit.
-            now = next((at for at in (name, code_name(side), "HEAD") if is_same(at, code_hash(side))), None)
-            return name if now == name else ELSEWHERE if now is not None else ""
+            commit = code_hash(side)
+            if holds(name, commit):
+                return name
+            words = ["for-each-ref", "--count=1", "--contains", commit, "refs/heads", "refs/remotes"]
+            elsewhere = try_git(place.top, words, workspace.environ) if place is not None else None
+            return ELSEWHERE if elsewhere or is_same(code_name(side), commit) or is_same("HEAD", commit) else ""
         codes = recorded(stated, side)
         if codes is None or codes[0].identity != codes[1].identity:
             return ELSEWHERE
         if codes[1].dirty:
             return "WORK"
-        return name if place is None or is_same(name, "HEAD") else ELSEWHERE
+        return name if place is None or holds(name, "HEAD") else ELSEWHERE
 
     def another(stated: Comparison, side: str) -> str:
         if stated.question.axis == CODE_AXIS and side == SETUP:

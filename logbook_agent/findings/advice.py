@@ -141,7 +141,7 @@ def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
 def more_runs(record: Record, case: Case, runs: int, here: TypingPlace) -> str:
     """What to type for so many more runs of a case of an entry: pairs, where it is a side of a comparison."""
     stated = record.entry.comparison
-    if record.entry.recipe is not None and record.state == "finished":
+    if record.entry.recipe is not None and record.state in ("finished", "failed"):
         return sweep_anew(record.entry.recipe, f"repeats={runs}")
     if stated is None or case.part is None or not _has_command(stated):
         return measure(record, times=runs, cwd=here.folder(case.cwd or "."))
@@ -164,7 +164,7 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
         first = f"it has another commit now, {now}" if "@" in side else "the code is different now"
         if stated.evaluator and question.axis == CODE_AXIS:
             files = f"{listed([one.path for one in stated.evaluator], 3)} of {code_name(question.base)}"
-            first += f", but {files} measures both sides; for each side's own, add --evaluator none"
+            first += f", but {files} still measures both sides; --evaluator none measures each with its own"
         return Continuation(command=anew or ab_now(entry_id, stated, here), lacks="run", first=first)
     sides = [s.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
     was_killed = [run.exit is not None and run.exit.signal == "SIGKILL" for run in sides] == [True]
@@ -175,7 +175,7 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     is_turned = side == question.base and bool(other_evaluator(entry_id, stated))
     if not is_turned and (why := unreported(records, record)):
         last = max(run.run for run in sides or [s.run for s in record.runs])
-        left = f"{why}; or give it up: `{discard(entry_id, 'it reports no gate')}`"
+        left = f"{why}; or discard the entry"
         return Continuation(command=show(f"{entry_id}/{last} --log"), lacks="report", first=left)
     is_commit = question.axis == CODE_AXIS and ("@" in side or side == SETUP)
     name, again, mend = f"{question.axis}={side}", "fails again on the same code", "mend the code"
@@ -191,7 +191,8 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
         name, build = "the setup", f"with another setup: {with_setup(ab_more(entry_id))}"
         # One of two codes may have nothing to build.
         made = stated.run.setup if stated.run is not None else None
-        build += f"; where one side needs none: 'test ! -e FILE || {made}'" if made else ""
+        guarded = shlex.quote(f"test ! -e FILE || {{ {made}; }}")
+        build += f"; where one side needs none: --setup {guarded}" if made else ""
         mend = "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
     elif is_commit:
         name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
@@ -214,12 +215,12 @@ def ab_now(entry_id: str, stated: Comparison, here: TypingPlace) -> str:
 
 
 # So many entries are looked at for what another one does not report.
-_LOOKED_AT = 10
+_LOOKED_AT = 100
 
 
 def unreported(records: Records, record: Record) -> str:
     """That no row of an entry reports what a gate asks for, and what to type; empty where each is reported by some.
-    Its own gates can be dropped there, those of the logbook where no later entry reports it either."""
+    Its own gates can be dropped there, those of the logbook where none of its latest entries reports it."""
     gates = [gate for gate in record.gates if any(s.run.rows for s in record.runs) and not _reports(record, gate)]
     if not gates:
         return ""
@@ -227,7 +228,7 @@ def unreported(records: Records, record: Record) -> str:
     names = listed([gate.name for gate in gates], 3)
     mend = f"no run reports {names}: have the command print it and run it again"
     if not own and any(_reported_elsewhere(records, record, gate) for gate in gates):
-        return f"{record.id}: {mend}"
+        return f"{mend}; other entries report it"
     drop = [word for gate in own or gates for word in ("--drop", str(gate))]
     edit = f"logbook edit {record.id}" if own else f"logbook -L {records.topic} edit"
     typed = command_line([*drop, *(() if own else ("--reason", f"no run reports {names}"))])
@@ -269,8 +270,10 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
         return ""
     side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
     if Outcome.BETTER in found:
-        base = code_name(stated.question.base)
-        into = base if here.of(base) is not None else "HEAD"
+        # Else a branch that held the base when it was compared, and the other side did not.
+        base, of = code_name(stated.question.base), stated.branches
+        names = [base, *(name for name in of.get(stated.question.base, ()) if name not in of.get(side, ()))]
+        into = next((name for name in names if here.of(name) is not None), "HEAD")
         return keep(answer.entry) if here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
     is_to_undo = Outcome.WORSE in found and here.held(stated, side, "HEAD") == "WORK"
     return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_to_undo else ""

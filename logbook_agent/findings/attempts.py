@@ -185,12 +185,6 @@ def _is_of(item: TriedItem, word: str) -> bool:
     return word.casefold() in "\n".join(texts).casefold()
 
 
-def finished_since(item: TriedItem, summary: Summary) -> bool:
-    """Whether a later run of the same command in the entry of an item finished."""
-    own = {key: (started, f"{summary['id']}/{run}") for key, (run, started) in summary["finished"].items()}
-    return _since(item, own) is not None
-
-
 def _since(item: TriedItem, finished: Mapping[str, tuple[str, str]]) -> str | None:
     if item["kind"] != FAILURE or not item["command"]:
         return None

@@ -20,6 +20,8 @@ from logbook_agent.text.shell_words import shell_syntax, split_env_words
 _CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 # Of a command, the ID of an entry, or axis and values of a comparison.
 _Key: TypeAlias = str | tuple[str, frozenset[str]] | None
+# Options of `ab --like` that ask the same.
+_AS_BEFORE = {"like", "new", "max_pairs", "pairs", "setup", "title"}
 # When an entry ran something, and its ID.
 _Ran: TypeAlias = tuple[str, str]
 
@@ -57,7 +59,7 @@ def runs_of(entries: Iterable[Summary]) -> Mapping[_Key, Sequence[_Ran]]:
         for key, at in last.items():
             found.setdefault(key, []).append((at, one["id"]))
     for together in asking.values():
-        found |= {_like(entry): [one for one in together if one[1] != entry] for _, entry in together}
+        found |= {_like(entry): together for _, entry in together}
     return found
 
 
@@ -67,8 +69,16 @@ def is_carried_out(action: Summary, runs: Mapping[_Key, Sequence[_Ran]]) -> bool
     written = action["next_at"] or action["opened"]
     keys = list(map(_key, commands_in(action["next"] or "")))
     return bool(keys) and all(
-        key is not None and any(at >= written and of != action["id"] for at, of in runs.get(key, ())) for key in keys
+        key is not None and any(ran[1] != action["id"] and _is_after(ran, written, key) for ran in runs.get(key, ()))
+        for key in keys
     )
+
+
+def _is_after(ran: _Ran, written: str, key: _Key) -> bool:
+    """Whether something was run after an action was written. What is to be asked again was run before it, if both were
+    in one second."""
+    at, entry = ran
+    return at > written or (at == written and key != _like(entry))
 
 
 def _key(words: Sequence[str]) -> _Key:
@@ -85,8 +95,8 @@ def _key(words: Sequence[str]) -> _Key:
         return CODE_AXIS, frozenset(own[place + 1 : place + 3])
     if words[1] == "ab":
         axis, equals, values = (options.get("axis") or "").partition("=")
-        if not equals and (like := options.get("like")):
-            return _like(entry_of(like))
+        if options.get("like") and not options.keys() - _AS_BEFORE:
+            return _like(entry_of(options["like"] or "").partition(".")[0])
         return (axis, frozenset(map(canonical, values.split(",")))) if equals else None
     return command_key(split_env_words(command)[1]) if command and words[1] == "run" else None
 

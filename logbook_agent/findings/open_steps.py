@@ -63,7 +63,7 @@ def first_step(thread: Thread, answers: Sequence[Synopsis], *left_out: StepKind)
     return next((step for step in open_steps(thread, answers) if step.kind not in kinds), None)
 
 
-def at_work(step: OpenStep, wait: str = "") -> OpenStep:
+def waiting_for(step: OpenStep, wait: str = "") -> OpenStep:
     """A step of an entry whose runs somebody makes now, and what to type to `wait` for them."""
     return structs.replace(step, text=f"Wait for {step.entry}: its runs are being made", command=wait)
 

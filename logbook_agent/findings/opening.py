@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 from msgspec import Struct
 
 from logbook_agent.findings.advice import ab_like, accept, go_on, show
-from logbook_agent.findings.attempts import FAILURE, finished_since, outcome_text, withheld
+from logbook_agent.findings.attempts import FAILURE, outcome_text, withheld
 from logbook_agent.findings.best import BestCase, ReportedBest, bests, choices
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.comparison.answer import Answer
@@ -234,9 +234,7 @@ def failures(
 def _how_it_failed(summary: Summary) -> str:
     """The last failure of an entry and how many there were, else what its author says of it; empty where it did not
     fail."""
-    is_one_code = summary["comparison"] is None
-    failed = [item for item in summary["tried"] if item["kind"] == FAILURE]
-    reasons = [item for item in failed if not (is_one_code and finished_since(item, summary))]
+    reasons = [item for item in summary["tried"] if item["kind"] == FAILURE]
     if reasons:
         last, more = reasons[-1], len(reasons) - 1
         is_judged = last["outcome"] == WITHHELD or last["outcome"].startswith(GATE)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from msgspec import structs
 
-from logbook_agent.findings.advice import ab_more, addressed
+from logbook_agent.findings.advice import ab_more, addressed, needed_setup, with_setup
 from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
 from logbook_agent.findings.best import best_reported
 from logbook_agent.findings.comparison.answer import Answer
@@ -31,9 +31,10 @@ from logbook_agent.findings.opening import (
 )
 from logbook_agent.findings.protocol import Clock, Records, TypingPlace
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.synopses import Synopsis, answered_again, of_comparisons, without_code
+from logbook_agent.findings.synopses import Synopsis, asked_again, of_comparisons, without_code
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.model.codec import decode
+from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import fails
@@ -215,13 +216,20 @@ class Findings:
         return tuple(map(self._within_budget, self._with_code(found)))
 
     def _with_code(self, found: Sequence[Synopsis]) -> list[Synopsis]:
-        """Synopses; of one whose pairs nobody can add to, as its code is gone from the repository, that is said."""
+        """Synopses; of one whose pairs nobody can add to, as its code is gone from the repository, that is said; the
+        command of one that needs a setup on the code as it is now has a place for it."""
         of = {
             s.entry: self.entry(s.entry).comparison for s in found if ab_more(s.entry) in f"{s.command} {s.replicate}"
         }
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
         gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
-        return [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
+        found = [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
+        return [self._with_setup(s, of.get(s.entry)) for s in found]
+
+    def _with_setup(self, one: Synopsis, stated: Comparison | None) -> Synopsis:
+        if stated is None or not needed_setup(stated) or not self.here.another(stated, stated.question.base):
+            return one
+        return structs.replace(one, command=one.command and with_setup(one.command))
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""
@@ -237,7 +245,10 @@ class Findings:
         """What comparisons say, with what was asked, what failed, and what comes next."""
         header, thread, answers = self.records.header, self.thread, self.synopses
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
-        told = {one.entry for one in answers if one.is_settled} | answered_again(self.answers)
+        asked = [a for a in self.comparisons.answers if self.states_comparisons and not a.is_void]
+        told = {one.entry for one in answers if one.is_settled} | asked_again(
+            asked, {entry: s["title"] for entry, s in thread.by_id.items()}
+        )
         failed, negative = failures(thread, stated, told)
         next_of, step = next_step(thread, answers)
         return Opening(

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from logbook_agent.findings.best import BestCase, best_reported, bests
-from logbook_agent.findings.open_steps import at_work, first_step, nothing_left
+from logbook_agent.findings.open_steps import OpenStep, first_step, nothing_left, waiting_for
 from logbook_agent.findings.opening import Failed, best_text, reported_text
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import UnfinishedRun
+from logbook_agent.model.record import GOING, UnfinishedRun
 from logbook_agent.model.summary import Summary
 from logbook_agent.text.markdown import cut_sentence, plain
 from logbook_agent.text.phrases import assignments
@@ -50,9 +50,11 @@ class OnMachine(Struct, frozen=True, kw_only=True):
     claims: Sequence[Mapping[str, object]] = ()
     executed: Sequence[Mapping[str, object]] = ()
 
-    def is_making(self, entry: str) -> bool:
-        """Whether the runs of an entry are made now."""
-        return entry in {*self.series, *(one["id"] for one in self.claims)}
+    @property
+    def making(self) -> list[str]:
+        """The entries whose runs are made now."""
+        going = (one.run.entry for one in self.runs if one.state in GOING)
+        return [*dict.fromkeys([*self.series, *going, *(str(one["id"]) for one in self.claims)])]
 
     def free(self, command: str) -> str:
         """The command, unless it goes on with an entry that is being executed, or was elsewhere."""
@@ -257,8 +259,10 @@ def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
     thread = found.thread
     written = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(thread.next_actions)]
     first = first_step(thread, found.opening.answers)
+    if first is None and here.making:
+        first = OpenStep(kind="run", text="", entry=here.making[0])
     if first is not None and (not written or first.kind == "decision"):
-        first = at_work(first) if here.is_making(first.entry) else first
+        first = waiting_for(first) if first.entry in here.making else first
         return [({"id": first.entry} if first.entry else {}) | {"next": _text(first.text)}, *written]
     is_done = found.header.stop_criteria and not found.opening.not_settled
     text = found.opening.next or (nothing_left(found.header) if is_done else "")

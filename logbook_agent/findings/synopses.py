@@ -145,10 +145,15 @@ def _names(answer: Answer) -> tuple[str, ...]:
     return answer.asks or answer.entry, *map(code_name, answer.question.values)
 
 
-def answered_again(answers: Sequence[Answer]) -> set[str]:
-    """The entries whose comparison failed, and which a later one that asks the same settled, of whatever code."""
-    places = {_names(a): place for place, a in enumerate(answers) if a.is_settled}
-    return {a.entry for n, a in enumerate(answers) if a.failure is not None and places.get(_names(a), n) > n}
+def asked_again(answers: Sequence[Answer], titles: Mapping[str, str]) -> set[str]:
+    """The entries whose comparison failed, where a later one that asks the same has pairs. One idea of a working tree
+    is told from the next by its title, as `titles` has it by entry."""
+
+    def idea(a: Answer) -> tuple[str, ...]:
+        return *_names(a), titles[a.entry] if a.question.axis == CODE_AXIS else ""
+
+    places = {idea(a): place for place, a in enumerate(answers) if a.pairs}
+    return {a.entry for n, a in enumerate(answers) if a.failure is not None and places.get(idea(a), n) > n}
 
 
 def _codes(answer: Answer) -> tuple[str, ...]:

@@ -213,6 +213,10 @@ class Exit(Struct, frozen=True, kw_only=True):
         return self.interrupted or self.lost or self.never_started
 
 
+# Below an error and a rule of dashes.
+_JAX_FOOTNOTE = "For simplicity, JAX has removed its internal frames"
+
+
 class Output(Struct, frozen=True, kw_only=True):
     """What the command printed: sizes of the whole, digest of the log kept, bounded excerpts.
 
@@ -231,11 +235,10 @@ class Output(Struct, frozen=True, kw_only=True):
     @property
     def last_words(self) -> str:
         """The line that says why a command failed: the last one, but of an error in three lines (`error: ...`, cause,
-        next) the first. A footnote below a rule of dashes, which JAX prints, says nothing of it. Empty where it printed
-        nothing."""
+        next) the first. JAX's footnote says nothing of it. Empty where it printed nothing."""
         lines = self.error_tail or self.tail
-        rules = (at for at in range(max(1, len(lines) - 3), len(lines)) if set(lines[at]) == {"-"})
-        lines = lines[: next(rules, None)]
+        if len(lines) > 2 and lines[-1].startswith(_JAX_FOOTNOTE):
+            lines = lines[:-2]
         error = next((line for line in lines[-3:] if line.startswith("error: ")), None)
         return error or (lines[-1] if lines else "")
 

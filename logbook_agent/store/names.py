@@ -242,7 +242,9 @@ class PlanClaim(Struct, frozen=True, kw_only=True):
         return f".{self.entry}.{self.pid}.lock"
 
     def wait(self, root: str) -> str:
-        """What to type to wait for its end, where `root` is the folder of logbooks."""
+        """What to type to wait for its end, where `root` is the folder of logbooks; empty for another host."""
+        if self.host != this_host():
+            return ""
         there = f" --root {shlex.quote(self.root)}" if self.root != root else ""
         return f"logbook wait {self.entry}{there}"
 

@@ -3,22 +3,22 @@ combined."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct, field
 
 from logbook_agent.findings.advice import Continuation, go_on, more_runs
 from logbook_agent.findings.cases import Case, cases, without_zeros
-from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.protocol import NOWHERE, Records, TypingPlace
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
+from logbook_agent.model.comparison import CODE_AXIS, Comparison
 from logbook_agent.model.entry import is_withdrawn, settled
-from logbook_agent.model.gates import GATE
 from logbook_agent.model.header import NO_BUDGET, Baseline, Budget, Computed, Metric
 from logbook_agent.model.record import Record, spent
-from logbook_agent.model.values import Scalar
+from logbook_agent.model.values import Scalar, canonical
 
 MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
 
@@ -85,8 +85,8 @@ class Rows:
 class Facts(Struct, frozen=True, kw_only=True):
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
     decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison, `branches`
-    the branch that held the code of a side when it was compared; `go_on` says how to go on with one, `more` what
-    to type for so many more runs of a case, as commands are typed `here`."""
+    the branch that held the code of a side when it was compared, `built` the comparisons of code with a setup; `go_on`
+    says how to go on with one, `more` what to type for so many more runs of a case, as commands are typed `here`."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -99,6 +99,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     discarded: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[str, str] = field(default_factory=dict)
     branches: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    built: Collection[str] = ()
     go_on: Callable[[Answer], Continuation] = lambda answer: Continuation(command=f"logbook ab --id {answer.entry}")
     more: Callable[[Case, int], str] = lambda case, runs: ""
     here: TypingPlace = NOWHERE
@@ -114,13 +115,11 @@ def facts_of(
 ) -> Facts:
     """The facts of a thread, from `all_` its records and those that are `counting`; commands are typed `here`."""
     runs, hours = spent(all_, now)
-    # Whether a side has the answer of the base, its comparison alone knows.
-    broken = {
-        (a.entry, side) for a in answers for side, why in a.failed.items() if any(r.startswith(GATE) for r in why)
-    }
+    # Whether a side has the base's checksum, its comparison alone knows.
+    wrong = [(a.entry, f) for a in answers for f in a.findings if f.lacks is not None and f.lacks.what == "gate"]
     found = cases(*(r for r in counting if settled(r.state)))
     return Facts(
-        rows=Rows([c for c in found if c.part is None or (c.entry, c.part.side) not in broken]),
+        rows=Rows([case for case in found if not any(_is_of(case, *one) for one in wrong)]),
         metrics=records.header.metrics,
         now=now,
         runs=runs,
@@ -136,10 +135,23 @@ def facts_of(
             if record.entry.comparison is not None
             for side, names in record.entry.comparison.branches.items()
         },
+        built={record.id for record in all_ if _has_setup(record.entry.comparison)},
         go_on=lambda answer: go_on(records, answer, here),
         more=lambda case, runs: more_runs(records.record(case.entry), case, runs, here),
         here=here,
     )
+
+
+def _is_of(case: Case, entry: str, finding: Finding) -> bool:
+    """Whether a row is of the side and the case of a finding."""
+    config = case.row.config
+    is_of_side = case.entry == entry and case.part is not None and case.part.side == finding.side
+    return is_of_side and all(canonical(config[k]) == canonical(v) for k, v in finding.config.items() if k in config)
+
+
+def _has_setup(stated: Comparison | None) -> bool:
+    is_of_code = stated is not None and stated.question.axis == CODE_AXIS
+    return is_of_code and stated is not None and stated.run is not None and stated.run.setup is not None
 
 
 def _kept(all_: Sequence[Record]) -> dict[str, str]:

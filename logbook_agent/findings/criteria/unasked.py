@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logbook_agent.findings.advice import ab_like, ab_with
+from logbook_agent.findings.advice import ab_codes, ab_like, ab_with
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.criteria.evidence import Facts
 from logbook_agent.findings.criteria.predicate import Config, SideBySide
@@ -71,6 +71,8 @@ def unasked(
     folder = facts.here.folder(sibling.case.cwd or ".") if sibling is not None and not rows else "."
     options += ["--cwd", folder] if folder != "." else []
     command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
+    if is_other and rows and (built := _built(facts, typed)):
+        command = ab_codes([*map(code_hash, values[:2])], built, command_line(options))
     return f"no comparison of {sides}{at}", "" if more else command
 
 
@@ -93,6 +95,12 @@ def _usual(facts: Facts, where: Config, side: Config, flag: str | None = None) -
         return base is not None and base.is_of(case.entry, (case.run,)), len(ran.get(case.command, ()))
 
     return sorted(found, key=use)[-1:]
+
+
+def _built(facts: Facts, command: Sequence[str]) -> str:
+    """The last comparison of code whose setup made what this command needs; empty where there is none."""
+    ran = (item.case for item in reversed(facts.rows.frame.items))
+    return next((case.entry for case in ran if case.entry in facts.built and case.command == (*command,)), "")
 
 
 def _not_there(facts: Facts, base: str, side: str) -> str:

@@ -58,7 +58,14 @@ def test_better_code_that_was_committed_on_its_branch_waits_for_its_decision(
     assert first(ready)["command"] == "logbook keep SPEED-000"
     git("commit", "-q", "-a", "-m", "Faster")
     assert first(ready)["command"] == "logbook keep SPEED-000"
-    git("branch", "-f", "main", "idea")
+    # It is merged beside something else.
+    git("checkout", "-q", "--detach", "main")
+    (folder / "other.py").write_text("x = 1\n")
+    git("add", "other.py")
+    git("commit", "-q", "-m", "Something else")
+    git("merge", "-q", "-m", "The idea", "idea")
+    git("branch", "-f", "main", "HEAD")
+    git("checkout", "-q", "idea")
     assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
 
 
@@ -137,10 +144,13 @@ def test_a_comparison_whose_code_changed_before_its_first_pair_is_open(
 def test_what_failed_and_was_answered_of_other_code_is_no_failure(ready: Cli, folder: Path) -> None:  # noqa: F811
     good = (folder / "bench.py").read_text()
     (folder / "bench.py").write_text("raise SystemExit(3)\n")
-    ask = ("ab", "--code", "HEAD", "WORK", "--evaluator", "none", *COMMAND)
+    ask = ("ab", "--code", "HEAD", "WORK", "--title", "One idea", "--evaluator", "none", *COMMAND)
     assert ready(*ask).code == 3
     assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-000"]
     (folder / "bench.py").write_text(good)
+    (folder / "speed.txt").write_text("85")
+    assert ready(*ask[:4], "--title", "Another", *COMMAND).code == 0
+    assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-000"]
     (folder / "speed.txt").write_text("80")
     assert ready(*ask).code == 0
     assert not ready("status", "--json").data.get("failed")

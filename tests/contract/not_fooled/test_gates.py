@@ -154,7 +154,7 @@ def test_a_gate_that_no_run_reports_is_named_with_a_way_out(cli: Cli, folder: Pa
     # What other entries report is not dropped for one that does not.
     assert cli("edit", "--gate", "ok == 1", "--reason", "it must hold").code == 0
     err = cli("run", "--", "echo", "RESULT x=1").err
-    assert (": no run reports ok: have the command print it" in err, "--drop" in err) == (True, False)
+    assert ("no run reports ok: have the command print it" in err, "--drop" in err) == (True, False)
 
 
 def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
