@@ -81,9 +81,11 @@ def completing(
     place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *lacks]
     if place is not None and read_git(place.top, words, workspace.environ).code == 0:
         return "its changes have to be put back and committed first", f"logbook patch {record.id} --apply"
-    compared = {code_hash(v) for a in found.answers if a.question.axis == CODE_AXIS for v in a.question.sides}
+    compared = {
+        _commit_of(found, a.entry, v) for a in found.answers if a.question.axis == CODE_AXIS for v in a.question.sides
+    }
     given = workspace.root, workspace.config.code, workspace.environ
-    if place is not None and any(is_same_code(place, *given, "HEAD", commit) for commit in compared):
+    if place is not None and any(is_same_code(place, *given, "HEAD", commit) for commit in compared if commit):
         return "HEAD has another version, which was compared; if that is kept", f"{keep(record.id)} --commit HEAD"
     named = {
         os.path.relpath(path, place.top if place else "/") for path in files_named(run.command, workspace.cwd).read
@@ -94,6 +96,15 @@ def completing(
     if stated is not None and stated.question.axis == CODE_AXIS:
         compare = ab_afresh(record.id, new=False)
     return "HEAD has another version, which was not measured; to compare it", compare
+
+
+def _commit_of(found: Findings, entry: str, side: str) -> str:
+    """The commit that a side of a comparison of code measured; empty where it had changes."""
+    if "@" in side:
+        return code_hash(side)
+    stated = found.entry(entry).comparison
+    code = stated.code.get(side) if stated is not None else None
+    return code.commit or "" if code is not None and not code.dirty else ""
 
 
 def to_commit(about: str) -> str:

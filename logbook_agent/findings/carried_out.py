@@ -20,6 +20,7 @@ from logbook_agent.text.shell_words import shell_syntax, split_env_words
 _CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 # Of a command, the ID of an entry, or axis and values of a comparison.
 _Key: TypeAlias = str | tuple[str, frozenset[str]] | None
+_HEAD = re.compile(r"^(?:HEAD|@)[~^0-9]*$")
 # Options of `ab --like` that ask the same.
 _AS_BEFORE = {"like", "new", "max_pairs", "pairs", "setup", "title"}
 # When an entry ran something, and its ID.
@@ -92,7 +93,7 @@ def _key(words: Sequence[str]) -> _Key:
         return options["id"]
     if words[1] == "ab" and "--code" in own:
         place = own.index("--code")
-        return CODE_AXIS, frozenset(own[place + 1 : place + 3])
+        return CODE_AXIS, frozenset(_HEAD.sub("HEAD", name) for name in own[place + 1 : place + 3])
     if words[1] == "ab":
         axis, equals, values = (options.get("axis") or "").partition("=")
         if options.get("like") and not options.keys() - _AS_BEFORE:
@@ -106,10 +107,16 @@ def _like(entry: str) -> _Key:
     return "--like", frozenset({entry})
 
 
+def _typed(code: str) -> str:
+    """The name of a code as somebody typed it; HEAD for a commit that goes by its subject."""
+    name = code_name(code)
+    return "HEAD" if name.startswith('"') else name
+
+
 def _pairs_of(answer: Answer) -> Mapping[_Key, str]:
     """When the last pair of a comparison began, by the ID of its entry, and by axis and values. Code goes by its
     commit, and by the name that was typed."""
     question = answer.question
-    forms = (code_hash, code_name) if question.axis == CODE_AXIS else (canonical,)
+    forms = (code_hash, _typed) if question.axis == CODE_AXIS else (canonical,)
     own: dict[_Key, str] = {answer.entry: answer.last}
     return own | {(question.axis, frozenset(map(form, question.values))): answer.last for form in forms}

@@ -188,7 +188,9 @@ def _folder(workspace: Workspace, cwd: str | None) -> Path:
     folder = (workspace.cwd / cwd).absolute() if cwd else workspace.cwd
     if not folder.is_dir():
         raise UsageError(f"--cwd {cwd} is not a folder", cause="no such folder, seen from here", hint=f"mkdir -p {cwd}")
-    return folder
+    # One folder has one name, unless `..` leads out of a link.
+    plain = Path(os.path.normpath(folder))
+    return plain if plain.is_dir() and plain.samefile(folder) else folder
 
 
 def parse_duration(text: str, option: str = "--timeout") -> float:

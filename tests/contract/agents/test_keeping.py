@@ -390,3 +390,18 @@ def test_the_decision_is_in_the_entry_file(campaign: Cli, folder: Path) -> None:
     path.write_text(path.read_text().replace(entry.commit or "", "$(touch x)"))
     assert campaign("show", "MOE-001").code == 3
     assert os.path.lexists(folder / "bench.py")
+
+
+def test_head_with_one_more_comment_is_compared_in_place_and_kept(campaign: Cli, git: Git, folder: Path) -> None:
+    (folder / "bench.py").write_text("print('RESULT tflops=8')\n")
+    ask = ("ab", "--code", "HEAD", "WORK", "--evaluator", "none", "--max-pairs", "1")
+    idea = campaign(*ask, "--json", "--", *COMMAND).data["id"]
+    assert campaign("keep", idea).code == 0
+    (folder / "bench.py").write_text("print('RESULT tflops=8')  # faster\n")
+    git("commit", "-q", "-a", "-m", "idea")
+    typed = to_keep(campaign)
+    assert typed.startswith("logbook ab ")
+    assert campaign(*shlex.split(typed)[1:]).code == 0
+    assert to_keep(campaign) == f"logbook keep {idea} --commit HEAD"
+    assert campaign(*shlex.split(to_keep(campaign))[1:]).code == 0
+    assert to_keep(campaign) == ""
