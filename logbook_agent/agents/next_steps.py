@@ -37,8 +37,7 @@ def _typed(found: Findings, step: OpenStep) -> OpenStep:
     """A step with its command as it is typed here, or with the budget that allows none, and with what a checkout of its
     code lacks."""
     command = found.typed(step.command)
-    is_to_add = step.entry and ab_more(step.entry) in command and "--setup" not in command
-    lacks = needed_setup(found.entry(step.entry).comparison) if is_to_add else ""
+    lacks = needed_setup(found.entry(step.entry).comparison) if step.entry and ab_more(step.entry) in command else ""
     why = "; ".join(filter(None, [step.why, lacks, "" if command or not step.command else found.budget]))
     return structs.replace(step, command=command, why=why)
 

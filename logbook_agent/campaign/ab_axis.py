@@ -106,13 +106,6 @@ def parse_axis(text: str) -> AbAxis:
             hint=f"""quote each value that has a comma: --axis '{name}="16,4","8,4"'""",
         ) from None
     values = axis.values
-    if axis.variable is not None and NO_FLAG in values:
-        empty = axis_of(name, [*dict.fromkeys("" if value == NO_FLAG else value for value in values)])
-        raise UsageError(
-            f"--axis {text!r}: {NO_FLAG} leaves out a flag, not a variable",
-            cause=f"{axis.variable} would be set to the word {NO_FLAG}",
-            hint=f"for an empty variable: {empty.option}",
-        )
     wrong = [v for v in values if not v or (v != NO_FLAG and axis.key(v) == canonical(None))]
     wrong = wrong if axis.variable is None else []
     if wrong or len({*axis.keys}) < max(2, len(values)):

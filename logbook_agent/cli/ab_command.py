@@ -99,7 +99,7 @@ def ab_command(
     one. With --id it goes on with the code that the entry states, in a checkout if the code has changed since.
 
     Each value of the axis replaces the value of the flag of that name in the command, or {axis}. Quote a value that has
-    a comma; the value null leaves the flag out.
+    a comma; the value null leaves a flag out (env:NAME= is empty).
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode none
 

@@ -109,8 +109,10 @@ def _is_only_time(answer: Answer) -> bool:
 
 
 def basis(answer: Answer, finding: Finding, sittings: int) -> str:
-    """`10.9x as fast; 95%: -91.2 to -90.3%; 12 pairs in 2 sittings; with another checksum`."""
+    """`10.9x as fast; 95%: -91.2 to -90.3%; 12 pairs in 1 sitting of 2; with another checksum`."""
     made = f"{pairs(finding)} in {counted(sittings, 'sitting')}" if sittings else pairs(finding)
+    # Those of the other sittings do not settle it.
+    made += f" of {answer.sittings}" if 0 < sittings < answer.sittings else ""
     other = "" if finding.is_watched else freed(answer, finding.side)
     return "; ".join(filter(None, [factor(finding), interval(finding), made, other]))
 

@@ -116,11 +116,6 @@ def test_null_leaves_the_flag_out_again(ready: Cli, folder: Path) -> None:
     assert said == [(), (), ("--lr", "2"), ("--lr", "2")]
 
 
-def test_null_is_no_value_of_a_variable(ready: Cli) -> None:
-    hint = refused(ready("ab", "--axis", "env:LR=null,2", "--json", "--", "sh", "bench.sh"))
-    assert hint == "for an empty variable: --axis env:LR=,2"
-
-
 def test_a_variable_and_a_shell_command(ready: Cli, folder: Path) -> None:
     script = 'echo "RESULT tflops=1.$LOGBOOK_RUN" | cat; echo "lr=$LR x=$X" >&2'
     ask = ("ab", "--shell", "--env", "X=two words", "--axis", "env:LR=,1e-3", "--max-pairs", "1", "--json")
