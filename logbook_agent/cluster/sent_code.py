@@ -30,10 +30,7 @@ from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.store.spool import Spool
 
 # The modules that are called there; they go with those that they import.
-_FIRST = (
-    *("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker", "logbook_agent.running.executors.local"),
-    "logbook_agent.artifacts.collecting",
-)
+_FIRST = (*("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker", "logbook_agent.running.executors.local"),)
 _MAIN = b"from logbook_agent.cluster.far_worker import main\n\nmain()\n"
 _DIGEST_CHARS = 16
 # More than this is data, not code.
@@ -169,7 +166,7 @@ def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Cod
     """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
     untracked files are kept in the client's spool."""
     found = CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
-    kept = keep_code(found, files=spool.files, redactor=spool.redactor())
+    kept = keep_code(found, files=spool.files, values=spool.redactor())
     return kept, found.problems
 
 

@@ -150,12 +150,13 @@ class InputFile(Struct, frozen=True, kw_only=True):
 
 class Artifact(Struct, frozen=True, kw_only=True):
     """A file that the command left, called `name` in its working folder. `kept` is its copy in the folder of the run,
-    and digest and size are those of the copy; a larger file has none and stays at `place`, a host and a path there."""
+    and digest, size and type are those of the copy; a larger file has none and stays at `place`, a host and a path
+    there."""
 
     name: str
     sha256: str
     bytes: int
-    media_type: str
+    media_type: str = ""
     kept: str | None = None
     place: str | None = None
 

@@ -75,7 +75,9 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     with spool.claimed() as lock:
         assert lock is not None, "nobody else has this folder"  # noqa: S101
         recorder = _Recorder(book, run, lock, display)
-        place = Workplace(environ=workspace.environ, redactor=workspace.redactor, now=workspace.now, files=spool.files)
+        place = Workplace(
+            environ=workspace.environ, values=workspace.redactor.values, now=workspace.now, files=spool.files
+        )
         end = perform(work, place, recorder, stops, inside=plan.command.inside)
         found = read_run(workspace, book, recorder.run, end)
         book.keep_files(spool)

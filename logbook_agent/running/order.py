@@ -89,7 +89,6 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         keep=(*plan.keep, *_pictured(book, plan.entry_id)),
         inputs=plan.inputs,
         secret_names=config.secrets,
-        secret_rules=config.secret_rules,
         rules=config.code.reading(command.read),
         is_setup=plan.until is not None,
     )

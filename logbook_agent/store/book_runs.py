@@ -27,6 +27,7 @@ from logbook_agent.store.names import (
     CURVES,
     CURVES_LARGE,
     LOG,
+    SAFE_ARTIFACTS,
     SAFE_LOG,
     EntryNames,
     marker_name,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 # What the folder of a detached series of runs is called, behind its entry; that of the work of a run, in its own.
 SERIES, _WORKING = ".series", "work"
-_KEPT = CODE, ARTIFACTS, CURVES, CURVES_LARGE
 # Longer than a tick of the clock of any kernel.
 _TICK_NS = 20_000_000
 
@@ -193,24 +193,9 @@ class BookRuns:
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets; returns what was written."""
         run = clean_run(run, self.redactor)
-        folder = self.runs_folder / run.name
-        self._share_code(folder)
-        records.write(self.files, folder / "run.json", run)
+        records.write(self.files, self.runs_folder / run.name / "run.json", run)
         self.changed.add(run.entry)
         return run
-
-    def _share_code(self, folder: Path) -> None:
-        """Move the files of a run's code, which are named by their content, to where all runs of it share them."""
-        own = folder / CODE
-        if not own.is_dir():
-            return
-        self.files.make(self.folder / CODE)
-        for name in self.files.names(own):
-            if os.path.lexists(self.folder / CODE / name):
-                self.files.remove(own / name)
-            else:
-                self.files.move(own / name, self.folder / CODE / name)
-        self.files.remove_folder(own)
 
     def run_called(self, name: str) -> Run | None:
         """The run with this whole name; None where its record is not here, for example because that is on another
@@ -293,15 +278,20 @@ class BookRuns:
         spool.drop()
         self.files.remove(self.open_folder / marker_name(spool.run_name))
 
-    def keep_files(self, spool: Spool, *, is_whole: bool = True) -> None:
-        """Move the log, the kept files of the code and those that the command left to beside the record. Without
-        `is_whole` nobody knows which of the last are complete, and they stay."""
+    def keep_files(self, spool: Spool) -> None:
+        """Move the log and the files that the command left to beside the record, and those of its code to where all
+        runs share them, without what patterns find."""
         folder = self.runs_folder / spool.run_name
         log = SAFE_LOG if spool.has(SAFE_LOG) else LOG
-        names = {log: LOG} | {name: name for name in _KEPT if is_whole or name != ARTIFACTS}
+        names = {log: LOG, SAFE_ARTIFACTS: ARTIFACTS, CURVES: CURVES, CURVES_LARGE: CURVES_LARGE}
         for name, kept in names.items():
             if spool.has(name) and not os.path.lexists(folder / kept):
                 spool.files.move(name, folder / kept)
+        code, shared = spool.files.below(CODE), self.folder / CODE
+        for name in code.names():
+            if not os.path.lexists(shared / name):
+                self.files.make(shared)
+                self.files.write(shared / name, self.redactor.data(b"".join(code.pieces(name))), durable=False)
 
     def spools(self) -> list[Spool]:
         """The folders of runs that go on or whose end was not taken in yet; in the order of their names."""
@@ -342,7 +332,10 @@ class BookRuns:
         from logbook_agent.store.spool import Heartbeat
 
         with contextlib.suppress(StoreError):
-            return self.spool(run).get(Heartbeat)
+            beat = self.spool(run).get(Heartbeat)
+            if beat is None or beat.last is None:
+                return beat
+            return structs.replace(beat, last=self.redactor.text(beat.last))
         return None
 
     def series(self, entry_id: str) -> Spool:
@@ -380,7 +373,7 @@ def engine_said(book: BookRuns, run: Run) -> str | None:
 
     with contextlib.suppress(StoreError):
         seen = book.spool(run).get(Seen)
-        return seen.said if seen is not None else None
+        return book.redactor.text(seen.said) if seen is not None and seen.said is not None else None
     return None
 
 

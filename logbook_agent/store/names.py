@@ -48,8 +48,9 @@ PLOTS = "plots"
 CURVES, CURVES_LARGE = "curves.points", "curves.large.points"
 # The folder of its code's diff and untracked files: in the logbook, and in a spool.
 CODE = "code"
-# The folder of the files that the command left: beside the record of its run, and in its spool.
-ARTIFACTS = "artifacts"
+# The folder of the files that the command left: beside the record of its run, and in its spool; and there, what
+# patterns find being left out, until it is moved beside the record.
+ARTIFACTS, SAFE_ARTIFACTS = "artifacts", "safe"
 # The keys of records that name entries.
 _NAMING = frozenset({*RELATIONS, "entry", "last_entry", "entries", "evidence"})
 # What a person's own keys hold is no name of ours.

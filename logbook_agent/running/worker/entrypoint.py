@@ -33,8 +33,8 @@ from logbook_agent.running.worker.work import (
     Workplace,
     environ_of,
     read_work,
-    redactor_of,
     unsealed,
+    values_of,
 )
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
@@ -97,11 +97,11 @@ def _work(spool: Spool, lock: int | None) -> int:
 
 def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops: StopRequests) -> None:
     """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
-    redactor = redactor_of(work, environ)
-    spool = structs.replace(spool, redactor=lambda: redactor)
+    values = values_of(work, environ)
+    spool = structs.replace(spool, redactor=lambda: values)
     place = Workplace(
         environ=environ,
-        redactor=redactor,
+        values=values,
         now=lambda: datetime.now(UTC),
         files=spool.files,
     )

@@ -12,9 +12,7 @@ from pathlib import Path
 from msgspec import structs
 
 from logbook_agent import __version__
-from logbook_agent.features import hook_module
 from logbook_agent.model.code import Code
-from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Artifact, Began, Contention, End, Exit, noted
 from logbook_agent.running.launch.execute import execute
@@ -28,6 +26,7 @@ from logbook_agent.running.provenance.machine import host_facts, other_users, vi
 from logbook_agent.running.provenance.named_files import input_facts
 from logbook_agent.running.provenance.software import relevant_env, software_versions
 from logbook_agent.running.results.result_lines import split_line
+from logbook_agent.running.worker.left_files import collect
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
@@ -36,11 +35,12 @@ from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETU
 from logbook_agent.store.spool import RESULT
 from logbook_agent.text.commands.script import several_hosts
 from logbook_agent.text.phrases import stamp
-from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.known_values import KnownValues
 
 # Of a line that may name a file; so many names are taken.
 _LINE_BYTES, _MOST_NAMED = 1 << 16, 20_000
 _DIGEST_CHARS = 16
+_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}", re.ASCII)
 # The code of a run that took longer is looked at again.
 _SECOND_LOOK_S = 1.0
 
@@ -65,7 +65,7 @@ class _Sinks:
 
 def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, inside: Inside | None = None) -> End:
     """Execute the command and return how it ended. Its log, the diff of its code, small untracked files and the files
-    that it left to be kept are written to the folder of the workplace, redacted.
+    that it left to be kept are written to the folder of the workplace, without the values of known secrets.
 
     The caller holds `stops`, so that a request to stop leaves no execution without an end. `inside` is done in this
     process, instead of the command.
@@ -73,7 +73,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     code = code_now(work, place)
     facts = facts_now(work, place, code)
     watch.began(facts)
-    log = OutputLog(place.files.path / LOG, place.redactor, files=place.files, max_bytes=work.log_bytes)
+    log = OutputLog(place.files.path / LOG, place.values, files=place.files, max_bytes=work.log_bytes)
     sinks = _Sinks(log, watch)
     contention, root = facts.contention, host_root(place.environ)
     result_file = Path(os.path.realpath(place.files.path)) / RESULT
@@ -129,16 +129,13 @@ def _artifacts(
     """The files that the work asks to keep and those that the command named, after they were copied; and problems."""
     if not work.keep and not named:
         return (), ()
-    collecting = hook_module("collects")
-    if collecting is None:
-        return (), ("no file was kept: the feature 'artifacts' is missing",)
-    found = collecting.collect(
+    found = collect(
         patterns=work.keep,
         named=named,
         cwd=Path(work.cwd),
         left_out=Path(work.root),
         files=place.files,
-        redactor=place.redactor,
+        values=place.values,
         stops=stops.take,
     )
     away = "the launcher carried the command to another machine, and what it wrote there cannot be kept"
@@ -163,7 +160,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
     cwd, environ, turn, code = Path(work.cwd), {**place.environ, **work.env}, place.turn, work.code
     if not work.is_carried or work.syncs:
         # What was brought here with the work was kept where it came from.
-        code = code or keep_code(found, files=place.files, redactor=place.redactor)
+        code = code or keep_code(found, files=place.files, values=place.values)
     facts = Began(
         started=stamp(place.now()),
         host=host_facts(),
@@ -202,37 +199,29 @@ def _several_hosts(work: Work, environ: Mapping[str, str]) -> list[str]:
     return [f"{hosts}: devices, load and code are those of one host"] if hosts is not None else []
 
 
-def keep_code(found: CodeFacts, *, files: Folder, redactor: Redactor) -> Code:
-    """The code, after its diff and small untracked files were written to a folder, redacted and named by their
-    content."""
+def keep_code(found: CodeFacts, *, files: Folder, values: KnownValues) -> Code:
+    """The code, after its diff and small untracked files were written to a folder without the values of known secrets,
+    and named by their content."""
 
     def kept(content: bytes | None, ending: str) -> str | None:
         if content is None:
             return None
-        content = _redacted_bytes(redactor, content)
+        content = values.data(content)
         name = f"{CODE}/{hashlib.sha256(content).hexdigest()[:_DIGEST_CHARS]}{ending}"
         files.make(CODE)
         files.write(name, content, durable=False)
         return name
 
     untracked = (
-        structs.replace(
-            file, kept=kept(found.untracked.get(file.path), f"-{_safe_name(redactor, utf8(Path(file.path).name))}")
-        )
+        structs.replace(file, kept=kept(found.untracked.get(file.path), _ending(file.path)))
         for file in found.code.untracked
     )
     return structs.replace(found.code, diff_kept=kept(found.diff, ".diff"), untracked=tuple(untracked))
 
 
-def _safe_name(redactor: Redactor, name: str) -> str:
-    """The name of a file without a secret in it; in lower case: of one content, two names differ by more than that."""
-    safe = redactor.text(name)
-    return (name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")).lower()
-
-
-def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:
-    text = data.decode("utf-8", "surrogateescape")
-    return redactor.text(text).encode("utf-8", "surrogateescape")
+def _ending(path: str) -> str:
+    ending = Path(path).suffix
+    return ending if _ENDING.fullmatch(ending) else ""
 
 
 # -- the process -----------------------------------------------------------------------------------

@@ -20,9 +20,8 @@ from logbook_agent.model.run import Began
 from logbook_agent.store.folder import PROSE_BYTES, Folder
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import WORK
-from logbook_agent.text.redaction.names import secrets_in
-from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.shapes import Rule
+from logbook_agent.text.redaction.known_values import KnownValues
+from logbook_agent.text.redaction.names import Secret, secrets_in
 
 Stream = Literal["stdout", "stderr"]
 
@@ -43,10 +42,11 @@ class Work(Struct, frozen=True, kw_only=True):
     `is_carried`: a launcher's prefix carries the command to yet another machine, so the facts of the worker's machine
     do not apply. `root` is the folder of logbooks, which is not part of the code; `code` identifies the synced files,
     if the folder is not a repository. `env_patterns` and `packages` name what is recorded beyond the defaults,
-    `secret_names` and `secret_rules` what is hidden beyond them.
+    `secret_names` the variables whose values are hidden beyond them.
 
     `hidden`: the places whose values are secrets and left out (`argv.3`, `env.HF_TOKEN`), each with the variable that
-    holds the value where the worker runs. So sealed work can be written to any disk.
+    holds the value where the worker runs. So sealed work can be written to any disk. `secrets`: those in the words of
+    the command, which may be printed without what shows that they are secret.
 
     `mark` is the whole name of the run, which marks the processes of the command.
 
@@ -84,7 +84,7 @@ class Work(Struct, frozen=True, kw_only=True):
     env_patterns: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     secret_names: tuple[str, ...] = ()
-    secret_rules: tuple[Rule, ...] = ()
+    secrets: tuple[Secret, ...] = ()
     hidden: dict[str, str] = field(default_factory=dict)
     mark: str = ""
     tree: str = ""
@@ -110,11 +110,11 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class Workplace(Struct, frozen=True, kw_only=True):
-    """Where a worker works: the environment and the clock there, what is hidden before it reaches a file, the folder
-    for its `files`, and its turn."""
+    """Where a worker works: the environment and the clock there, the values that are hidden before they reach a file,
+    the folder for its `files`, and its turn."""
 
     environ: Mapping[str, str]
-    redactor: Redactor
+    values: KnownValues
     now: Callable[[], datetime]
     files: Folder
     turn: Turn = Turn()
@@ -145,24 +145,6 @@ class Watch(Protocol):
 OWN = "LOGBOOK_SECRET_"
 
 
-def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
-    """The work without secrets, and the values that are missing in it by the names of their variables."""
-    shown = enumerate(zip(work.argv, redactor.argv(work.argv), strict=True))
-    hidden = {f"argv.{place}": (f"{OWN}{place}", word) for place, (word, safe) in shown if word != safe}
-    hidden |= {f"env.{name}": (name, v) for name, v in work.env.items() if redactor.named(name, v) != v}
-    if redactor.text(work.executable) != work.executable:
-        hidden["executable"] = f"{OWN}EXECUTABLE", work.executable
-    safe = structs.replace(
-        work,
-        argv=tuple("" if f"argv.{place}" in hidden else word for place, word in enumerate(work.argv)),
-        env={name: "" if f"env.{name}" in hidden else value for name, value in work.env.items()},
-        executable="" if "executable" in hidden else work.executable,
-        keep=tuple(map(redactor.text, work.keep)),
-        hidden={place: name for place, (name, _) in hidden.items()},
-    )
-    return safe, dict(hidden.values())
-
-
 def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
     """The work with its secrets, which are variables of `environ`. Raises ToolError for one that is not set."""
     missing = sorted({name for name in work.hidden.values() if name not in environ})
@@ -178,6 +160,9 @@ def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
         argv=tuple(found.get(f"argv.{place}", word) for place, word in enumerate(work.argv)),
         env={name: found.get(f"env.{name}", value) for name, value in work.env.items()},
         executable=found.get("executable", work.executable),
+        secrets=tuple(
+            structs.replace(secret, value=found[f"secrets.{place}"]) for place, secret in enumerate(work.secrets)
+        ),
         hidden={},
     )
 
@@ -201,8 +186,8 @@ def environ_of(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith(OWN)}
 
 
-def redactor_of(work: Work, environ: Mapping[str, str]) -> Redactor:
-    """The redactor of unsealed work and of the variables around it."""
+def values_of(work: Work, environ: Mapping[str, str]) -> KnownValues:
+    """The secrets of unsealed work and of the variables around it."""
     names = work.secret_names
-    known = Redactor(secrets=secrets_in(environ, names), extra_names=names, extra_rules=work.secret_rules)
-    return known.knowing((*secrets_in(work.env, names), *known.secrets_in_argv(work.argv)))
+    found = (*secrets_in(environ, names), *secrets_in(work.env, names), *work.secrets)
+    return KnownValues(secrets=tuple(dict.fromkeys(found)))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.artifacts.collecting import CollectedFiles, collect
+from logbook_agent.artifacts.kept_files import kept
+from logbook_agent.running.worker.left_files import CollectedFiles, collect
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.redactor import Redactor
@@ -31,15 +32,19 @@ def place(tmp_path: Path) -> Path:
 
 
 def collected(cwd: Path, *patterns: str, named: tuple[str, ...] = (), **options: object) -> CollectedFiles:
-    return collect(
+    """What is collected there, and taken in here."""
+    files = Folder(cwd.parent / "run", cwd.parent)
+    found = collect(
         patterns=patterns,
         named=named,
         cwd=cwd,
         left_out=cwd / "logbooks",
-        files=Folder(cwd.parent / "run", cwd.parent),
-        redactor=HIDDEN,
+        files=files,
+        values=HIDDEN.values,
         **options,  # type: ignore[arg-type]
     )
+    artifacts, problems = kept(found.artifacts, files, HIDDEN)
+    return CollectedFiles(artifacts=artifacts, problems=(*found.problems, *problems))
 
 
 def copies(cwd: Path) -> dict[str, bytes]:

@@ -22,7 +22,7 @@ REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
 
 
 def log_in(folder: Path, **options: int) -> OutputLog:
-    return OutputLog(folder / "output.log", REDACTOR, files=Folder(folder), **options)
+    return OutputLog(folder / "output.log", REDACTOR.values, files=Folder(folder), **options)
 
 
 def finished(log: OutputLog, folder: Path) -> Output:

@@ -1,11 +1,13 @@
 """Copies the files that a command left, in the process that made the run, after the command has ended.
 
 Each copy is complete before it has its name, and its name is its digest: a worker that is killed leaves whole files or
-none. Nothing that goes wrong here changes how the run ended: it is a problem of the run.
+none. Nothing that goes wrong here changes how the run ended: it is a problem of the run. The copies lack the values of
+known secrets; what else is to be done to them is done when the run is taken in.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import itertools
 import os
@@ -17,9 +19,6 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from logbook_agent.artifacts.matching import NotAllowed, check_name, is_pattern, place_of
-from logbook_agent.artifacts.matching import patterns_in as patterns_in
-from logbook_agent.artifacts.media import HEAD_BYTES, ending, media_type
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Artifact
@@ -27,8 +26,7 @@ from logbook_agent.store.folder import Folder, not_regular
 from logbook_agent.store.names import ARTIFACTS
 from logbook_agent.store.processes import this_host
 from logbook_agent.text.phrases import visible
-from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.stream import redacted_pieces
+from logbook_agent.text.redaction.known_values import KnownValues
 
 # One file is copied up to this size, all of a run up to that; larger ones are recorded alone.
 MOST_BYTES, MOST_OF_A_RUN = 10_000_000, 100_000_000
@@ -37,7 +35,12 @@ MOST_FILES, _MOST_PROBLEMS = 200, 20
 _MOST_LOOKS = 100_000
 _PIECE_BYTES = 1 << 20
 _DIGEST_CHARS = 16
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_MOST_CHARS = 500
+UNCLEAN = "it holds the value of a secret"
+
+
+class NotAllowed(ValueError):
+    """Why a file may not be kept."""
 
 
 class CollectedFiles(Struct, frozen=True, kw_only=True):
@@ -53,7 +56,7 @@ class _Folders(Struct, frozen=True, kw_only=True):
     cwd: Path
     left_out: Path
     files: Folder
-    redactor: Redactor
+    values: KnownValues
     stops: Callable[[], bool]
 
 
@@ -64,18 +67,18 @@ def collect(
     cwd: Path,
     left_out: Path,
     files: Folder,
-    redactor: Redactor,
+    values: KnownValues,
     stops: Callable[[], bool] = lambda: False,
 ) -> CollectedFiles:
     """Copy the regular files below `cwd` that `patterns` match and the command has `named` into `artifacts/` below
-    `files`, text without its secrets. `left_out`: the folder of logbooks. `stops`: whether the user asks to stop.
-    """
-    folders = _Folders(cwd=cwd, left_out=left_out, files=files, redactor=redactor, stops=stops)
+    `files`, without the values of known secrets. `left_out`: the folder of logbooks. `stops`: whether the user asks to
+    stop."""
+    folders = _Folders(cwd=cwd, left_out=left_out, files=files, values=values, stops=stops)
     problems: list[str] = []
     places: dict[str, None] = {}
     for text in dict.fromkeys((*named, *patterns)):
         try:
-            found = _matched(folders, text) if is_pattern(text) and text in patterns else [_place(folders, text)]
+            found = _matched(folders, text) if glob.has_magic(text) and text in patterns else [_place(folders, text)]
         except NotAllowed as error:
             problems.append(f"not kept: {_printable(text)}: {error}")
             continue
@@ -127,6 +130,39 @@ def _place(folders: _Folders, text: str) -> str:
     return place
 
 
+def place_of(text: str, folder: str) -> str:
+    """The path of a file relative to `folder`, the absolute path of the working folder. Raises NotAllowed for one that
+    is not below it, or whose name cannot be printed."""
+    text = _unquoted(text.strip())
+    if text.startswith("/"):
+        top = folder.rstrip("/") + "/"
+        if not text.startswith(top):
+            raise NotAllowed("it is not below the working folder of the command")
+        text = text.removeprefix(top)
+    steps = [step for step in text.split("/") if step not in ("", ".")]
+    if not steps:
+        raise NotAllowed("it names no file")
+    if ".." in steps:
+        raise NotAllowed("it is not below the working folder of the command")
+    check_name(text)
+    return "/".join(steps)
+
+
+def check_name(place: str) -> None:
+    """Raises NotAllowed for a name that a record cannot hold or a terminal cannot print."""
+    if utf8(place) != place:
+        raise NotAllowed("its name is not UTF-8")
+    if not place.isprintable():
+        raise NotAllowed("its name has control characters")
+    if len(place) > _MOST_CHARS:
+        raise NotAllowed(f"its path has more than {_MOST_CHARS} characters")
+
+
+def _unquoted(text: str) -> str:
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return text[1:-1] if quoted else text
+
+
 def _is_left_out(folders: _Folders, path: Path) -> bool:
     return path == folders.left_out or path.is_relative_to(folders.left_out)
 
@@ -168,20 +204,21 @@ def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]
             return _recorded(folders, place, file, before), []
         data = file.read(room + 1)
         _check_unchanged(before, os.fstat(file.fileno()), len(data))
-    safe, kind = _without_secrets(data, folders.redactor), media_type(data[:HEAD_BYTES])
+    safe = folders.values.file(data)
+    if safe is None:
+        raise NotAllowed(UNCLEAN)
     digest = hashlib.sha256(safe).hexdigest()
-    kept = f"{ARTIFACTS}/{digest[:_DIGEST_CHARS]}{ending(place, kind)}"
+    kept = f"{ARTIFACTS}/{digest[:_DIGEST_CHARS]}"
     folders.files.make(ARTIFACTS)
     folders.files.write(kept, safe)
     notes = [f"secrets were taken out of the copy of {place}"] if safe != data else []
-    return Artifact(name=place, sha256=digest, bytes=len(safe), media_type=kind, kept=kept), notes
+    return Artifact(name=place, sha256=digest, bytes=len(safe), kept=kept), notes
 
 
 def _recorded(folders: _Folders, place: str, file: BinaryIO, before: os.stat_result) -> Artifact:
     """A file that stays where it is: digest and size."""
-    digest, size, head = hashlib.sha256(), 0, b""
+    digest, size = hashlib.sha256(), 0
     while piece := file.read(_PIECE_BYTES):
-        head = head or piece[:HEAD_BYTES]
         digest.update(piece)
         size += len(piece)
         if size > before.st_size:
@@ -193,7 +230,6 @@ def _recorded(folders: _Folders, place: str, file: BinaryIO, before: os.stat_res
         name=place,
         sha256=digest.hexdigest(),
         bytes=size,
-        media_type=media_type(head),
         place=f"{this_host()}:{utf8(str(folders.cwd / place))}",
     )
 
@@ -201,20 +237,3 @@ def _recorded(folders: _Folders, place: str, file: BinaryIO, before: os.stat_res
 def _check_unchanged(before: os.stat_result, after: os.stat_result, size: int) -> None:
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or size != after.st_size:
         raise NotAllowed("it changed while it was copied")
-
-
-def _without_secrets(data: bytes, redactor: Redactor) -> bytes:
-    """The content of a text without its secrets. Raises NotAllowed for another file that holds one: nothing can be
-    taken out of it."""
-    if data[:2] in _UTF16:
-        try:
-            text = data.decode("utf-16")
-        except UnicodeDecodeError:
-            text = ""
-        if text and (safe := redactor.text(text)) != text:
-            return safe.encode("utf-16")
-    if b"\0" not in data:
-        return b"".join(redacted_pieces([data], redactor))
-    if redactor.in_binary(data):
-        raise NotAllowed("it holds the value of a secret")
-    return data
