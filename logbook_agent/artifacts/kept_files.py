@@ -11,10 +11,10 @@ from msgspec import structs
 from logbook_agent.artifacts.matching import patterns_in as patterns_in
 from logbook_agent.artifacts.media import HEAD_BYTES, ending, media_type
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Artifact
-from logbook_agent.running.worker.left_files import MOST_BYTES, UNCLEAN
+from logbook_agent.model.worker_report import Artifact
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import ARTIFACTS, SAFE_ARTIFACTS
+from logbook_agent.store.run_files import ARTIFACTS, MOST_KEPT_BYTES, SAFE_ARTIFACTS
+from logbook_agent.text.redaction.known_values import HoldsSecret
 from logbook_agent.text.redaction.redactor import Redactor
 
 _DIGEST_CHARS = 16
@@ -30,16 +30,17 @@ def kept(left: Sequence[Artifact], work: Folder, redactor: Redactor) -> tuple[tu
             found.append(artifact)
             continue
         try:
-            data = work.read(artifact.kept, limit=MOST_BYTES)
+            data = work.read(artifact.kept, limit=MOST_KEPT_BYTES)
         except StoreError:
             data = None
         if data is None or hashlib.sha256(data).hexdigest() != artifact.sha256:
             problems.append(f"the copy of {artifact.name} is missing or was changed: its digest differs")
             found.append(structs.replace(artifact, kept=None))
             continue
-        safe = redactor.file(data)
-        if safe is None:
-            problems.append(f"not kept: {artifact.name}: {UNCLEAN}")
+        try:
+            safe = redactor.file(data)
+        except HoldsSecret as error:
+            problems.append(f"not kept: {artifact.name}: {error}")
             continue
         if safe != data:
             problems.append(f"secrets were taken out of the copy of {artifact.name}")

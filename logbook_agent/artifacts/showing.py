@@ -19,10 +19,10 @@ from logbook_agent.artifacts.matching import pictures_in
 from logbook_agent.artifacts.media import HEAD_BYTES, PICTURES, PLAIN, SVG, media_type
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Artifact, Run
-from logbook_agent.running.worker.left_files import MOST_BYTES
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Artifact
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import ARTIFACTS
+from logbook_agent.store.run_files import ARTIFACTS, MOST_KEPT_BYTES
 from logbook_agent.text.markdown import escape, items, one_line
 from logbook_agent.text.phrases import size_text
 from logbook_agent.text.redaction.redactor import Redactor
@@ -170,7 +170,7 @@ def _picture(book: Book, run: Run, artifact: Artifact, room: int) -> str | None:
     return f"data:{kind};base64,{base64.b64encode(data).decode()}" if data and kind in (*PICTURES, SVG) else None
 
 
-def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_BYTES) -> bytes | None:
+def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_KEPT_BYTES) -> bytes | None:
     """The bytes of a copy, at most so many; None where it is not here, is larger, or is not what the run left."""
     path = kept_path(book, run, artifact)
     if path is None or artifact.bytes > limit:

@@ -73,9 +73,9 @@ def take(path: str) -> Answer:
 def hello() -> Answer:
     """Facts of this machine, as the worker's code there finds them."""
     from logbook_agent.model.codec import encode
-    from logbook_agent.running.executors import local
+    from logbook_agent.running.provenance.machine import machine_facts
 
-    return encode(local.hello(os.environ)), []
+    return encode(machine_facts(os.environ)), []
 
 
 def start(works: dict[str, Any], secrets: dict[str, Any], code: str, wait_s: float) -> Answer:

@@ -29,9 +29,10 @@ from logbook_agent.cluster.remote import FarState, Remote
 from logbook_agent.cluster.sent_code import Archive, Places, worker_code
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.model.run import Host, Stage
-from logbook_agent.running.executors.contract import MachineFacts, Submission, nothing_sent, units_of
+from logbook_agent.model.worker_report import Host, Stage
+from logbook_agent.running.executors.contract import Submission, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.store.spool import ERRORS, FINAL, SEEN, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace

@@ -30,7 +30,7 @@ from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.store.spool import Spool
 
 # The modules that are called there; they go with those that they import.
-_FIRST = (*("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker", "logbook_agent.running.executors.local"),)
+_FIRST = ("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker")
 _MAIN = b"from logbook_agent.cluster.far_worker import main\n\nmain()\n"
 _DIGEST_CHARS = 16
 # More than this is data, not code.

@@ -32,13 +32,14 @@ from logbook_agent.cluster.job_templates import Fate, JobTemplates, completed, f
 from logbook_agent.cluster.questions import brief
 from logbook_agent.cluster.sent_code import code_here
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import OVER, Began, Host, Problem, Stage, noted, withheld
-from logbook_agent.running.executors.contract import Executor, LogGrows, MachineFacts, Submission, for_each, troubles_of
+from logbook_agent.model.worker_report import OVER, Began, Host, Problem, Stage, noted, withheld
+from logbook_agent.running.executors.contract import Executor, LogGrows, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.programs import run_program
+from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.work import Work, read_work, unsealed, values_of, write_work
-from logbook_agent.store.names import LOG
+from logbook_agent.store.run_files import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import launchers

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from logbook_agent.doctor.checks import OLD_S, Survey, age_s
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import End, Run
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import End
 from logbook_agent.running.executors.intake import finish, take_in, take_in_all
 from logbook_agent.store.book import Book
 from logbook_agent.store.names import marker_name, run_of_marker

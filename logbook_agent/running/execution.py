@@ -16,7 +16,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.run import Began, Run
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, with_facts, work_of

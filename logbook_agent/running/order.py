@@ -15,7 +15,8 @@ from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import BudgetSpent, LogbookError
 from logbook_agent.model.header import NO_BUDGET
 from logbook_agent.model.record import SeriesProgress, spent
-from logbook_agent.model.run import Began, Contention, Env, Run, Scalar, noted
+from logbook_agent.model.run import Env, Run, Scalar
+from logbook_agent.model.worker_report import Began, Contention, noted
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now, other_runs

@@ -18,7 +18,8 @@ from msgspec import Struct, field
 
 from logbook_agent.features import needed_module
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
-from logbook_agent.model.run import Contention, Launch
+from logbook_agent.model.run import Launch
+from logbook_agent.model.worker_report import Contention
 from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import Inside
 from logbook_agent.running.programs import resolve

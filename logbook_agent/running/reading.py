@@ -15,14 +15,15 @@ from logbook_agent.features import hook_module
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import gates_of
 from logbook_agent.model.header import Header
-from logbook_agent.model.run import Artifact, Curve, End, Exit, Output, Problem, Row, Run, noted
+from logbook_agent.model.run import Curve, Row, Run
+from logbook_agent.model.worker_report import Artifact, End, Exit, Output, Problem, noted
 from logbook_agent.running.launch.output_log import LogExcerpt
 from logbook_agent.running.results.classifier import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import LOG, SAFE_LOG
+from logbook_agent.store.run_files import LOG, SAFE_LOG
 from logbook_agent.store.spool import READ, RESULT
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import stamp

@@ -21,28 +21,17 @@ from logbook_agent.model.record import GOING, UnfinishedRun, run_state
 from logbook_agent.model.values import typed_run
 from logbook_agent.store import records
 from logbook_agent.store.folder import SETTINGS_BYTES, Folder
-from logbook_agent.store.names import (
-    ARTIFACTS,
-    CODE,
-    CURVES,
-    CURVES_LARGE,
-    LOG,
-    SAFE_ARTIFACTS,
-    SAFE_LOG,
-    EntryNames,
-    marker_name,
-    new_uid,
-    run_names,
-    run_of_marker,
-)
+from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names, run_of_marker
 from logbook_agent.store.places import NO_PLACES, UserPlaces
 from logbook_agent.store.processes import this_host
+from logbook_agent.store.run_files import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, SAFE_ARTIFACTS, SAFE_LOG
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Run, Stage
+    from logbook_agent.model.run import Run
+    from logbook_agent.model.worker_report import Stage
     from logbook_agent.store.spool import Heartbeat, Spool
 
 # What the folder of a detached series of runs is called, behind its entry; that of the work of a run, in its own.

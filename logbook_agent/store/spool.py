@@ -37,9 +37,9 @@ from msgspec import Struct
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
-from logbook_agent.model.run import OVER, Began, End, Stage
+from logbook_agent.model.worker_report import OVER, Began, End, Stage
 from logbook_agent.store.folder import PROSE_BYTES, RUN_BYTES, Folder, take
-from logbook_agent.store.parse import parse_json, place_of
+from logbook_agent.store.json_text import parse_json, place_of
 from logbook_agent.store.processes import group_lives, this_host
 from logbook_agent.text.redaction.known_values import KnownValues
 

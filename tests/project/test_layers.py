@@ -26,7 +26,7 @@ ROOMS: dict[str, str] = {
     "api": "model store findings entries campaign",
     "issue": "model text store running findings pages entries campaign cli api",
     "report": "model text store running findings pages cli",
-    "artifacts": "model text store running",
+    "artifacts": "model text store",
     "exports": "model text store running findings pages entries campaign cli api",
     "imports": "model text store entries pages cli",
     "formats": "model text store running",

@@ -19,13 +19,14 @@ from pathlib import Path
 from msgspec import Struct, field, structs
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.model.run import OVER, Began, End, Exit, Run, Stage, noted
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import OVER, Began, End, Exit, Stage, noted
 from logbook_agent.running.executors.contract import LogGrows
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import LOG
+from logbook_agent.store.run_files import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, run_at
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import duration

@@ -11,19 +11,12 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from logbook_agent import __version__
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import (
-    PIECE_BYTES,
-    Executor,
-    MachineFacts,
-    Submission,
-    for_each,
-)
-from logbook_agent.running.provenance.machine import host_facts, visible_devices
+from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, Submission, for_each
+from logbook_agent.running.provenance.machine import MachineFacts, machine_facts
 from logbook_agent.running.worker.work import Work, write_work
-from logbook_agent.store.names import LOG
 from logbook_agent.store.processes import MARK, end_command
+from logbook_agent.store.run_files import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Spool, name_holder
 
 # How long a worker may take to say who it is.
@@ -45,7 +38,7 @@ class Local(Executor):
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        return hello(self._environ)
+        return machine_facts(self._environ)
 
     def start(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Executor.start`."""
@@ -102,16 +95,6 @@ def _stop(spool: Spool) -> None:
             return
         time.sleep(_PAUSE_S)
         stage = spool.stage()
-
-
-def hello(environ: Mapping[str, str]) -> MachineFacts:
-    """Which machine this is."""
-    return MachineFacts(
-        host=host_facts(),
-        python=".".join(map(str, sys.version_info[:3])),
-        version=__version__,
-        devices=visible_devices(environ),
-    )
 
 
 def log_from(spool: Spool, offset: int) -> bytes:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.run import Exit, Host, Run, noted
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Exit, Host, noted
 from logbook_agent.running.executors.contract import Executor, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, work_of

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Output
+from logbook_agent.model.worker_report import Output
 from logbook_agent.running.launch.process import Stream
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.phrases import visible, without_escapes

@@ -16,7 +16,7 @@ from typing import IO, Literal, Protocol
 from msgspec import Struct
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
-from logbook_agent.model.run import Exit
+from logbook_agent.model.worker_report import Exit
 from logbook_agent.store.processes import own_peak_bytes
 from logbook_agent.text.commands.script import has_pipe
 

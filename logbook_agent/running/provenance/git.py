@@ -20,7 +20,7 @@ from msgspec import Struct, field, structs
 
 from logbook_agent.model.code import Code, CodeRules, UntrackedFile
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Problem, noted, withheld
+from logbook_agent.model.worker_report import Problem, noted, withheld
 from logbook_agent.running.provenance.git_calls import try_git, working_tree
 from logbook_agent.running.provenance.named_files import NamedFiles, files_named, unnamed_sources
 from logbook_agent.store.places import Repository, branch_of, repository_of

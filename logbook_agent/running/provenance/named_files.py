@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from logbook_agent.model.code import CodeRules
-from logbook_agent.model.run import InputFile
+from logbook_agent.model.worker_report import InputFile
 from logbook_agent.text.commands.script import simple_commands_of
 
 MAX_NAMED = 64

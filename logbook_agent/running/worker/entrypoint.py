@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import structs
 
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
-from logbook_agent.model.run import Began, End, Exit, noted
+from logbook_agent.model.worker_report import Began, End, Exit, noted
 from logbook_agent.running.launch.signals import StopRequests, adopt, own_session
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform

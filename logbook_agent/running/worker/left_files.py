@@ -21,22 +21,21 @@ from msgspec import Struct
 
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Artifact
+from logbook_agent.model.worker_report import Artifact
 from logbook_agent.store.folder import Folder, not_regular
-from logbook_agent.store.names import ARTIFACTS
 from logbook_agent.store.processes import this_host
+from logbook_agent.store.run_files import ARTIFACTS, MOST_KEPT_BYTES
 from logbook_agent.text.phrases import visible
-from logbook_agent.text.redaction.known_values import KnownValues
+from logbook_agent.text.redaction.known_values import HoldsSecret, KnownValues
 
-# One file is copied up to this size, all of a run up to that; larger ones are recorded alone.
-MOST_BYTES, MOST_OF_A_RUN = 10_000_000, 100_000_000
+# The copies of a run have at most so many bytes together.
+MOST_OF_A_RUN = 100_000_000
 MOST_FILES, _MOST_PROBLEMS = 200, 20
 # A pattern means at most so many files and folders.
 _MOST_LOOKS = 100_000
 _PIECE_BYTES = 1 << 20
 _DIGEST_CHARS = 16
 _MOST_CHARS = 500
-UNCLEAN = "it holds the value of a secret"
 
 
 class NotAllowed(ValueError):
@@ -91,8 +90,8 @@ def collect(
     room = MOST_OF_A_RUN
     for place in list(places)[:MOST_FILES]:
         try:
-            kept, notes = _kept(folders, place, min(room, MOST_BYTES))
-        except (NotAllowed, StoreError, OSError) as error:
+            kept, notes = _kept(folders, place, min(room, MOST_KEPT_BYTES))
+        except (NotAllowed, HoldsSecret, StoreError, OSError) as error:
             problems.append(f"not kept: {_printable(place)}{_why(error, cwd / place)}")
             continue
         artifacts.append(kept)
@@ -192,7 +191,7 @@ def _matched(folders: _Folders, pattern: str) -> list[str]:
 
 def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]]:
     """The file after it was copied, or recorded where it is larger than `room`, and what was done to it. Raises
-    NotAllowed, StoreError and OSError."""
+    NotAllowed, HoldsSecret, StoreError and OSError."""
     check_name(place)
     path = folders.cwd / place
     mode = path.lstat().st_mode
@@ -205,8 +204,6 @@ def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]
         data = file.read(room + 1)
         _check_unchanged(before, os.fstat(file.fileno()), len(data))
     safe = folders.values.file(data)
-    if safe is None:
-        raise NotAllowed(UNCLEAN)
     digest = hashlib.sha256(safe).hexdigest()
     kept = f"{ARTIFACTS}/{digest[:_DIGEST_CHARS]}"
     folders.files.make(ARTIFACTS)

@@ -14,7 +14,7 @@ from msgspec import structs
 from logbook_agent import __version__
 from logbook_agent.model.code import Code
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Began, Contention, End, Exit, noted
+from logbook_agent.model.worker_report import Artifact, Began, Contention, End, Exit, noted
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Inside, Job, JobOutcome
@@ -25,13 +25,13 @@ from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_pro
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.named_files import input_facts
 from logbook_agent.running.provenance.software import relevant_env, software_versions
-from logbook_agent.running.results.result_lines import split_line
+from logbook_agent.running.results.reporting_lines import split_line
 from logbook_agent.running.worker.left_files import collect
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import CODE, LOG
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
+from logbook_agent.store.run_files import CODE, LOG
 from logbook_agent.store.spool import RESULT
 from logbook_agent.text.commands.script import several_hosts
 from logbook_agent.text.phrases import stamp

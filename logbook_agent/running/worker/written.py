@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import structs
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import WrittenFacts
+from logbook_agent.model.worker_report import WrittenFacts
 from logbook_agent.running.worker.work import Awaited, Work
 from logbook_agent.store.folder import Folder, read_named
 from logbook_agent.store.spool import READ

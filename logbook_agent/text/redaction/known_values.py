@@ -78,6 +78,13 @@ def seen(find: Finder, text: str) -> Iterator[Span]:
             yield span._replace(begin=begin, start=start, end=last + 1)
 
 
+class HoldsSecret(ValueError):
+    """Why a file that is no text is not kept."""
+
+    def __str__(self) -> str:
+        return "it holds the value of a secret"
+
+
 class KnownValues(Struct, frozen=True, dict=True):
     """Known secrets, which become `$NAME`, or `[redacted:KIND]` where no variable has them."""
 
@@ -113,9 +120,9 @@ class KnownValues(Struct, frozen=True, dict=True):
             return [self.plain(value) for value in data]
         return self.text(data) if isinstance(data, str) else data
 
-    def file(self, data: bytes) -> bytes | None:
-        """The content of a text without its secrets, also in UTF-16; None for another file that holds one: nothing can
-        be taken out of it."""
+    def file(self, data: bytes) -> bytes:
+        """The content of a text without its secrets, also in UTF-16. Raises HoldsSecret for another file that has one:
+        nothing can be taken out of it."""
         if data[:2] in _UTF16:
             try:
                 text = data.decode("utf-16")
@@ -125,7 +132,9 @@ class KnownValues(Struct, frozen=True, dict=True):
                 return safe.encode("utf-16")
         if b"\0" not in data:
             return self.data(data)
-        return None if self.in_binary(data) else data
+        if self.in_binary(data):
+            raise HoldsSecret
+        return data
 
     def in_binary(self, data: bytes) -> bool:
         """Whether data that is no text holds a secret, also as UTF-16. What is compressed is not looked into."""

@@ -318,12 +318,6 @@ class Redactor(KnownValues, frozen=True, dict=True):
             return None
         return Secret(name=name, value=value, kind=None if is_own or VARIABLE.fullmatch(name) else kind)
 
-    def data(self, data: bytes) -> bytes:
-        """A text of any encoding that has ASCII in it, without secrets."""
-        from logbook_agent.text.redaction.stream import redacted_pieces
-
-        return b"".join(redacted_pieces([data], self))
-
     def in_binary(self, data: bytes) -> bool:
         """Whether data that is no text holds a known secret, a private key or a key with a long random part, also as
         UTF-16. What is compressed is not looked into."""

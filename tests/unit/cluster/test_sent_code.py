@@ -25,5 +25,5 @@ def test_a_worker_needs_the_standard_library_alone_and_reads_no_results() -> Non
     assert "msgspec.py" in found
     assert "logbook_agent/running/worker/perform.py" in found
     rooms = {place.split("/")[1] for place in found if place.count("/") > 1}
-    assert rooms == {"artifacts", "cluster", "model", "running", "store", "text"}
+    assert rooms == {"cluster", "model", "running", "store", "text"}
     assert "logbook_agent/running/results/reader.py" not in found

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.model.run import Output
+from logbook_agent.model.worker_report import Output
 from logbook_agent.running.launch.output_log import LogExcerpt, OutputLog
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.names import Secret
