@@ -165,7 +165,7 @@ def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> W
 def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code, tuple[str, ...]]:
     """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
     untracked files are kept in the client's spool."""
-    found = CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
+    found = CodeLook(Path(work.cwd), Path(work.root), work.words, environ, work.rules).facts()
     kept = keep_code(found, files=spool.files, values=spool.redactor())
     return kept, found.problems
 

@@ -23,7 +23,7 @@ from logbook_agent.running.provenance.contention import host_root, load_now, oth
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming, place_of
-from logbook_agent.text.commands.script import hides_failures, swallows_failures
+from logbook_agent.text.commands.script import command_words, hides_failures, several_hosts, swallows_failures
 from logbook_agent.text.shell_words import command_line
 
 
@@ -73,6 +73,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         run=number,
         mark=book.run_name(plan.entry_id, number),
         argv=command.argv,
+        words=command_words(command.argv),
         executable=command.executable,
         shell=command.shell,
         cwd=str(command.cwd),
@@ -128,7 +129,7 @@ def planned_run(workspace: Workspace, book: Book, plan: RunPlan, number: int) ->
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
         started=workspace.stamp(),
-        problems=noted(*_hidden(command.argv, shell=command.shell)),
+        problems=noted(*_hidden(command.argv, shell=command.shell), *_hosts(workspace, command)),
     )
 
 
@@ -138,6 +139,13 @@ def _hidden(argv: Sequence[str], *, shell: bool) -> Iterator[str]:
         yield f"{UNSEEN}: use --shell, or set -o pipefail"
     if swallows_failures(argv, shell=shell):
         yield "the command ends with success whatever fails: leave out || true, or set -e"
+
+
+def _hosts(workspace: Workspace, command: Command) -> list[str]:
+    """What puts a command on several hosts."""
+    argv = ("sh", "-c", *command.argv) if command.shell else command.argv
+    hosts = several_hosts(argv, {**workspace.environ, **command.env})
+    return [f"{hosts}: devices, load and code are those of one host"] if hosts is not None else []
 
 
 def with_facts(run: Run, facts: Began) -> Run:

@@ -21,6 +21,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import Seen, Spool
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.script import command_words
 from logbook_agent.text.phrases import duration
 from logbook_agent.text.redaction.redactor import Redactor
 
@@ -158,6 +159,7 @@ def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
     safe = structs.replace(
         work,
         argv=tuple("" if f"argv.{place}" in hidden else word for place, word in enumerate(work.argv)),
+        words=command_words(redactor.argv(work.argv)),
         env={name: "" if f"env.{name}" in hidden else value for name, value in work.env.items()},
         executable="" if "executable" in hidden else work.executable,
         keep=tuple(map(redactor.text, work.keep)),

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -33,7 +33,6 @@ from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
 from logbook_agent.store.run_files import CODE, LOG
 from logbook_agent.store.spool import RESULT
-from logbook_agent.text.commands.script import several_hosts
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.known_values import KnownValues
 
@@ -151,7 +150,7 @@ def code_now(work: Work, place: Workplace) -> CodeFacts:
     if work.is_carried and not work.syncs:
         return CodeFacts()
     environ = {**place.environ, **work.env}
-    return CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
+    return CodeLook(Path(work.cwd), Path(work.root), work.words, environ, work.rules).facts()
 
 
 def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
@@ -166,7 +165,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         host=host_facts(),
         software={"logbook-agent": __version__},
         code=code,
-        problems=noted(*turn.problems, *found.problems, *_several_hosts(work, environ)),
+        problems=noted(*turn.problems, *found.problems),
     )
     if work.is_carried:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
@@ -178,7 +177,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         facts,
         started=stamp(place.now()),
         devices=visible_devices(environ),
-        software={**software_versions(work.argv, cwd, environ, work.packages), **facts.software},
+        software={**software_versions(work.words, cwd, environ, work.packages), **facts.software},
         env=relevant_env(environ, work.env_patterns),
         contention=structs.replace(contention or Contention(), runs=runs) if runs else contention,
         inputs=inputs,
@@ -192,11 +191,6 @@ def _runs_beside(work: Work, place: Workplace) -> tuple[str, ...]:
     if here.is_relative_to(root):
         return other_runs(root, work.mark)
     return other_runs(here.parent, work.mark) if work.takes_turns else ()
-
-
-def _several_hosts(work: Work, environ: Mapping[str, str]) -> list[str]:
-    hosts = several_hosts(("sh", "-c", *work.argv) if work.shell else work.argv, environ)
-    return [f"{hosts}: devices, load and code are those of one host"] if hosts is not None else []
 
 
 def keep_code(found: CodeFacts, *, files: Folder, values: KnownValues) -> Code:
@@ -251,6 +245,7 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
     return Job(
         argv=argv,
         shell=work.shell,
+        has_pipe=work.words.has_pipe,
         cwd=Path(work.cwd),
         env=env,
         timeout_s=work.limit_s,

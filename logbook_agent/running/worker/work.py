@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct, field, structs
 
-from logbook_agent.model.code import Code, CodeRules
+from logbook_agent.model.code import Code, CodeRules, CommandWords
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
@@ -38,7 +38,8 @@ class Awaited(Struct, frozen=True, kw_only=True):
 class Work(Struct, frozen=True, kw_only=True):
     """One execution of one command, with all that a worker needs to make it without the logbook.
 
-    `executable` is what argv[0] resolved to (empty: the worker looks for it), `env` is set for the process.
+    `words`: what is to be known of argv. `executable` is what argv[0] resolved to (empty: the worker looks for it),
+    `env` is set for the process.
     `is_carried`: a launcher's prefix carries the command to yet another machine, so the facts of the worker's machine
     do not apply. `root` is the folder of logbooks, which is not part of the code; `code` identifies the synced files,
     if the folder is not a repository. `env_patterns` and `packages` name what is recorded beyond the defaults,
@@ -68,6 +69,7 @@ class Work(Struct, frozen=True, kw_only=True):
     entry: str
     run: int
     argv: tuple[str, ...]
+    words: CommandWords = CommandWords()
     executable: str
     shell: bool = False
     cwd: str
