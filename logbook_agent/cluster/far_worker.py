@@ -11,6 +11,8 @@ from typing import NoReturn
 
 from logbook_agent.cluster import far
 from logbook_agent.running.worker import entrypoint
+from logbook_agent.store.run_files import FINAL
+from logbook_agent.store.spool_stage import plain
 
 
 def main() -> None:
@@ -41,7 +43,7 @@ def _make_unit(first: Path) -> int:
     code = 0
     for place in (first, *others):
         code = max(code, entrypoint.main([str(place), "--with-parent"]))
-        if (far.plain(place / far.FINAL) or {}).get("exit", {}).get("interrupted"):
+        if (plain(place / FINAL) or {}).get("exit", {}).get("interrupted"):
             break
     return code
 

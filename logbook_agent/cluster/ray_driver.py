@@ -33,6 +33,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noq
 
 import logbook_agent  # noqa: E402 - of it, the package of the Job has what far.py needs
 from logbook_agent.cluster import far  # noqa: E402
+from logbook_agent.store.spool_stage import stage_of  # noqa: E402
 
 _POLL_S = 0.5
 # A task that has no node by then is reported to wait.
@@ -103,7 +104,7 @@ def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
         # Whatever ends this task ends its worker.
         worker.terminate()
         worker.wait()
-    if far.stage_of(spool) == "orphaned":
+    if stage_of(spool) == "orphaned":
         far.stop(folder)
     state, is_whole = far.state_of(spool, close=False), False
     state["stage"] = state["stage"] if state["stage"] in far.OVER else "lost"

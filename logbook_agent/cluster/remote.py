@@ -26,7 +26,8 @@ from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool
+from logbook_agent.store.run_files import BEGAN, FINAL, SENT
+from logbook_agent.store.spool import Seen, Sent, Spool
 
 _FETCH_S = 600.0
 # A question that only looks has so long.

@@ -29,6 +29,7 @@ from logbook_agent.store.folder import is_inside
 from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.store.spool import Spool
 
+_TOP = Path(logbook_agent.__file__).parent
 # The modules that are called there; they go with those that they import.
 _FIRST = ("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker")
 _MAIN = b"from logbook_agent.cluster.far_worker import main\n\nmain()\n"
@@ -112,20 +113,24 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 def worker_code() -> Archive:
     """What a worker needs of this package, in the client's version, with a `__main__.py` to start it and what stands in
     for msgspec."""
-    top = Path(logbook_agent.__file__).parent
+    stand_in = (_TOP / "cluster/structs_there.py").read_bytes()
+    return Archive.of(_TOP.parent, modules_of(*_FIRST), {"__main__.py": _MAIN, "msgspec.py": stand_in})
+
+
+def modules_of(*names: str) -> list[Path]:
+    """The files of modules of this package, and of those of it that they import."""
     found: set[Path] = set()
-    todo = list(_FIRST)
+    todo = list(names)
     while todo:
-        place = top.parent / todo.pop().replace(".", "/")
+        place = _TOP.parent / todo.pop().replace(".", "/")
         for path in (place.with_suffix(".py"), *(above / "__init__.py" for above in (place, *place.parents))):
-            if path in found or not path.is_relative_to(top) or not path.is_file():
+            if path in found or not path.is_relative_to(_TOP) or not path.is_file():
                 continue
             found.add(path)
             for node in ast.parse(path.read_bytes()).body:
-                if isinstance(node, ast.ImportFrom) and str(node.module).startswith(top.name):
+                if isinstance(node, ast.ImportFrom) and str(node.module).startswith(_TOP.name):
                     todo += [str(node.module), *(f"{node.module}.{one.name}" for one in node.names)]
-    stand_in = (top / "cluster/structs_there.py").read_bytes()
-    return Archive.of(top.parent, sorted(found), {"__main__.py": _MAIN, "msgspec.py": stand_in})
+    return sorted(found)
 
 
 def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]) -> tuple[Work, Archive | None]:

@@ -31,7 +31,8 @@ from logbook_agent.running.executors.contract import Submission, Unavailable, no
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.provenance.machine import MachineFacts
-from logbook_agent.store.spool import ERRORS, SENT, Sent, Spool
+from logbook_agent.store.run_files import ERRORS, SENT
+from logbook_agent.store.spool import Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.script import several_hosts
 

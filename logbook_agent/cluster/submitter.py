@@ -39,8 +39,8 @@ from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.programs import run_program
 from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.work import Work, read_work, unsealed, values_of, write_work
-from logbook_agent.store.run_files import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.run_files import ERRORS, FINAL, HEARTBEAT, LOG, SEEN, SENT
+from logbook_agent.store.spool import Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import launchers
 from logbook_agent.text.commands.launchers import Found, Launched, Launcher, wrap

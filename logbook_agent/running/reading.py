@@ -23,8 +23,7 @@ from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.run_files import LOG, SAFE_LOG
-from logbook_agent.store.spool import READ, RESULT
+from logbook_agent.store.run_files import LOG, READ, RESULT, SAFE_LOG
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.plain import redacted

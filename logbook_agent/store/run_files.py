@@ -1,5 +1,12 @@
 """What the files of a run are called."""
 
+# Those of its spool, which `spool` describes.
+LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
+HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
+SENT, SEEN, CLOSED, ROOM = "sent.json", "seen.json", "closed", "room"
+# The spool itself, what the command writes its results to, and the copy of a benchmark tool's file.
+WORKING, RESULT, READ = "work", "result.json", "read"
+
 # What the log of a run is called, beside its record and in its spool; and there, what patterns find being left out,
 # until it is moved beside the record.
 LOG, SAFE_LOG = "output.log", "safe.log"

@@ -40,15 +40,12 @@ from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.worker_report import OVER, Began, End, Stage
 from logbook_agent.store.folder import PROSE_BYTES, RUN_BYTES, Folder, take
 from logbook_agent.store.json_text import parse_json, place_of
-from logbook_agent.store.processes import group_lives, this_host
+from logbook_agent.store.processes import this_host
+from logbook_agent.store.run_files import BEGAN, FINAL, HEARTBEAT, LOCK, SEEN, SENT
+from logbook_agent.store.spool_stage import stage_of
 from logbook_agent.text.redaction.known_values import KnownValues
 
 T = TypeVar("T")
-LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
-HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
-SENT, SEEN, CLOSED, ROOM = "sent.json", "seen.json", "closed", "room"
-# The folder in that of a run, what the command writes its results to, and the copy of a benchmark tool's file.
-WORKING, RESULT, READ = "work", "result.json", "read"
 # The stages of a run that another machine tells of.
 _TOLD: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started")
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
@@ -233,27 +230,8 @@ class Spool(Struct, frozen=True, kw_only=True):
             stage: Stage = next((stage for stage in _TOLD if seen is None or stage == seen.stage), "running")
             # First: an attempt that an engine cut off is lost, though its worker wrote an end.
             return "ended" if stage not in OVER and self.has(FINAL) else stage
-        if self.is_held():
-            return "sent" if self.waits() else "running"
-        # After it was asked who holds it: the end may come between the two.
-        if self._has_end():
-            return "ended"
-        holder = self.holder()
-        if holder is not None and holder.host != this_host():
-            return "elsewhere"
-        if holder is not None and holder.group is not None and group_lives(holder.group, holder.mark):
-            return "orphaned"
-        return "lost" if self.has(BEGAN) else "never-started"
-
-    def waits(self) -> bool:
-        """Whether the worker has told that it waits, and has not begun."""
-        return self.has(SEEN) and not self.has(BEGAN) and not self.has(FINAL)
-
-    def _has_end(self) -> bool:
-        """Whether there is an end that can be read."""
-        with contextlib.suppress(StoreError):
-            return self.get(End) is not None
-        return False
+        found: Stage = stage_of(self.folder)
+        return found
 
 
 def run_at(folder: Path) -> str:

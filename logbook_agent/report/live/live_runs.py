@@ -26,8 +26,8 @@ from logbook_agent.running.executors.table import executor_named
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.running.reading import known_keys
 from logbook_agent.store.book import Book
-from logbook_agent.store.run_files import LOG
-from logbook_agent.store.spool import SENT, Spool
+from logbook_agent.store.run_files import LOG, SENT
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 

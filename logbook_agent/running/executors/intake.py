@@ -26,8 +26,8 @@ from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
-from logbook_agent.store.run_files import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, run_at
+from logbook_agent.store.run_files import ERRORS, FINAL, LOG, SENT
+from logbook_agent.store.spool import Seen, Sent, Spool, run_at
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import duration
 

@@ -39,7 +39,8 @@ from logbook_agent.running.worker.work import (
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import HAS_PROC
-from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, ROOM, Heartbeat, Seen, Spool, name_holder
+from logbook_agent.store.run_files import BEGAN, CLOSED, FINAL, ROOM
+from logbook_agent.store.spool import Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.phrases import stamp
 
 HEARTBEAT_S = 5.0

@@ -31,8 +31,7 @@ from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
-from logbook_agent.store.run_files import CODE, LOG
-from logbook_agent.store.spool import RESULT
+from logbook_agent.store.run_files import CODE, LOG, RESULT
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.known_values import KnownValues
 

@@ -19,7 +19,7 @@ from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
 from logbook_agent.store.folder import PROSE_BYTES, Folder
 from logbook_agent.store.json_text import parse_json
-from logbook_agent.store.spool import WORK
+from logbook_agent.store.run_files import WORK
 from logbook_agent.text.redaction.known_values import KnownValues
 from logbook_agent.text.redaction.names import Secret, secrets_in
 
