@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.store.run_files import FINAL
-from logbook_agent.store.spool_stage import plain, stage_of, stop_worker
+from logbook_agent.store.spool_stage import plain, stage_of, start_worker, stop_worker
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
@@ -80,23 +80,13 @@ def hello() -> Answer:
 def start(works: dict[str, Any], secrets: dict[str, Any], code: str, wait_s: float) -> Answer:
     """Make spools for works, by their folders, and start a worker in each that outlives this process; nothing for a
     spool that is there already. The states of the runs, which may be over within `wait_s`."""
-    import subprocess
-
     for text, work in works.items():
         if not made(place := path_of(text), work):
             continue
-        with (place / "worker.lock").open("a") as lock, (place / "worker.err").open("a") as errors:
+        with (place / "worker.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            subprocess.Popen(
-                [sys.executable, "-P", str(path_of(code)), "worker", str(place), "--lock", str(lock.fileno())],
-                env={**os.environ, **secrets[text]},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                cwd="/",
-                start_new_session=True,
-                pass_fds=(lock.fileno(),),
-            )
+            words = [sys.executable, "-P", str(path_of(code)), "worker"]
+            start_worker(words, place, {**os.environ, **secrets[text]}, lock=lock.fileno())
     deadline = time.monotonic() + wait_s
     while any(stage_of(path_of(text)) not in OVER for text in works) and waited(deadline, SOON_S):
         pass

@@ -1,5 +1,5 @@
 """What an engine starts on another machine: `python -P CODE worker FOLDER ...`, `unit FOLDER` in a job of Slurm, or
-`task FOLDER PARENT` on Ray."""
+`task PARENT FOLDER` on Ray."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main() -> None:
             _leave(entrypoint.main(words))
         case ["unit", folder]:
             _leave(_make_unit(Path(folder)))
-        case ["task", folder, parent]:
+        case ["task", parent, folder]:
             sys.exit(_make_task(folder, int(parent)))
         case words:
             sys.exit(f"no such call: {' '.join(words)}")

@@ -60,13 +60,11 @@ class Code(Struct, frozen=True, kw_only=True):
 
 class CommandWords(Struct, frozen=True, kw_only=True):
     """What a worker needs to know of the words of a command: those of each of its `simple` commands (empty where a
-    shell would replace a part), what it redirects output to (`written`), whether `uv run` starts it, and whether a
-    command of its script writes to another one."""
+    shell would replace a part), what it redirects output to (`written`), and whether `uv run` starts it."""
 
     simple: tuple[tuple[str, ...], ...] = ()
     written: tuple[str, ...] = ()
     uses_uv: bool = False
-    has_pipe: bool = False
 
 
 _SETTINGS = (".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf")

@@ -24,7 +24,7 @@ from logbook_agent.store.folder import SETTINGS_BYTES, Folder
 from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names, run_of_marker
 from logbook_agent.store.places import NO_PLACES, UserPlaces
 from logbook_agent.store.processes import this_host
-from logbook_agent.store.run_files import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, SAFE_ARTIFACTS, SAFE_LOG
+from logbook_agent.store.run_files import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, SAFE_ARTIFACTS, SAFE_LOG, WORKING
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from logbook_agent.model.worker_report import Stage
     from logbook_agent.store.spool import Heartbeat, Spool
 
-# What the folder of a detached series of runs is called, behind its entry; that of the work of a run, in its own.
-SERIES, _WORKING = ".series", "work"
+# What the folder of a detached series of runs is called, behind its entry.
+SERIES = ".series"
 # Longer than a tick of the clock of any kernel.
 _TICK_NS = 20_000_000
 
@@ -242,7 +242,7 @@ class BookRuns:
     def _spool_of(self, run_name: str) -> Spool:
         from logbook_agent.store.spool import Spool  # most commands meet none
 
-        folder = self.runs_folder / run_name / _WORKING
+        folder = self.runs_folder / run_name / WORKING
         if os.path.lexists(folder) and folder.lstat().st_ino != self._inode(run_name):
             return Spool(files=Folder(Path(os.devnull)))
         return Spool(files=self.files.below(folder), redactor=self._redactor)
@@ -294,7 +294,7 @@ class BookRuns:
     def log_path(self, entry_id: str, run: int) -> Path:
         """Where the log of a run lies: beside its record, or with its work until it is taken in."""
         folder = self.run_folder(entry_id, run)
-        paths = folder / LOG, folder / _WORKING / LOG
+        paths = folder / LOG, folder / WORKING / LOG
         return next(filter(os.path.lexists, paths), paths[0])
 
     def open_runs(self) -> list[Run]:

@@ -1,5 +1,5 @@
-"""How far the run of a spool is, by what stands in its folder, and an end to it; here and on other machines. Only the
-standard library is used."""
+"""How far the run of a spool is, by what stands in its folder; the start and the end of its worker. Here and on other
+machines; only the standard library is used."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import json
 import os
 import signal
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.store.processes import end_command, group_lives, this_host
-from logbook_agent.store.run_files import BEGAN, FINAL, LOCK, SEEN
+from logbook_agent.store.run_files import BEGAN, ERRORS, FINAL, LOCK, SEEN
+
+if TYPE_CHECKING:
+    import subprocess
 
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
@@ -55,6 +59,25 @@ def stage_of(folder: Path) -> Any:
     if (group := holder.get("group")) is not None and group_lives(group, holder.get("mark", "")):
         return "orphaned"
     return "lost" if (folder / BEGAN).exists() else "never-started"
+
+
+def start_worker(
+    words: Sequence[str], folder: Path, environ: Mapping[str, str], *, cwd: str | None = "/", lock: int | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a worker that outlives this process, and inherits the lock. What it complains of goes to its folder."""
+    import subprocess  # questions need none
+
+    with (folder / ERRORS).open("ab") as errors:
+        return subprocess.Popen(
+            [*words, str(folder), *(("--lock", str(lock)) if lock is not None else ())],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            cwd=cwd,
+            start_new_session=True,
+            pass_fds=(lock,) if lock is not None else (),
+        )
 
 
 def stop_worker(folder: Path) -> int | None:

@@ -10,7 +10,7 @@ import abc
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -19,10 +19,8 @@ from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Spool
-
-if TYPE_CHECKING:
-    from logbook_agent.text.commands.launchers import Launched
-    from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.commands.launchers import Launched
+from logbook_agent.text.redaction.redactor import Redactor
 
 T = TypeVar("T")
 # Of a log, at most so much at once.

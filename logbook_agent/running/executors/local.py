@@ -3,7 +3,6 @@ a run here is, by its spool."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from logbook_agent.running.worker.work import Work, write_work
 from logbook_agent.store.processes import MARK
 from logbook_agent.store.run_files import BEGAN, ERRORS, FINAL, LOG
 from logbook_agent.store.spool import Spool, name_holder
-from logbook_agent.store.spool_stage import stop_worker
+from logbook_agent.store.spool_stage import start_worker, stop_worker
 
 # Starts a worker. -P: a folder that a user works in may hold modules of any name.
 _WORKER = (sys.executable, "-P", "-m", "logbook_agent.worker")
@@ -46,23 +45,13 @@ class Local(Executor):
         _started[:] = [process for process in _started if process.poll() is None]
         spool.files.remove(ERRORS)
         write_work(work, spool.files)
-        errors = spool.files.create_log(ERRORS)
+        environ = {name: value for name, value in {**self._environ, **secrets}.items() if name != MARK}
         try:
-            process = subprocess.Popen(
-                [*self._worker, str(spool.folder), "--lock", str(claim)],
-                env={name: value for name, value in {**self._environ, **secrets}.items() if name != MARK},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
-                pass_fds=(claim,),
-            )
+            process = start_worker(self._worker, spool.folder, environ, cwd=None, lock=claim)
         except OSError as error:
             raise ToolError(
                 f"no worker was started: {error.strerror or error}", cause="refused by the system"
             ) from error
-        finally:
-            os.close(errors)
         _started.append(process)
         name_holder(claim, process.pid)
 

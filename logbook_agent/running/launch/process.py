@@ -31,13 +31,12 @@ _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script, which may have
-    a pipe. It is ended after `timeout_s`, or `stall_s` without output. `keeps` are descriptors that it inherits, `mark`
-    what its processes are known by (`signals.py`)."""
+    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. It is
+    ended after `timeout_s`, or `stall_s` without output. `keeps` are descriptors that it inherits, `mark` what its
+    processes are known by (`signals.py`)."""
 
     argv: tuple[str, ...]
     shell: bool = False
-    has_pipe: bool = False
     cwd: Path
     env: Mapping[str, str]
     timeout_s: float | None = None
@@ -47,7 +46,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     def pipe_problems(self, exit: Exit) -> tuple[str, ...]:
         """What is to be said of the pipes of a script that has ended so."""
-        if not self.shell or not self.has_pipe:
+        if not self.shell or "|" not in self.argv[0]:
             return ()
         if "pipefail" not in shell_words():
             return (f"{UNSEEN}: neither /bin/sh nor bash has pipefail here",)

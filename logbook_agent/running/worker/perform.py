@@ -6,15 +6,15 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import structs
 
 from logbook_agent import __version__
 from logbook_agent.model.code import Code
-from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.worker_report import Artifact, Began, Contention, End, Exit, noted
+from logbook_agent.model.errors import ToolError, UsageError
+from logbook_agent.model.worker_report import Began, Contention, End, Exit, noted
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Inside, Job, JobOutcome
@@ -25,8 +25,7 @@ from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_pro
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.named_files import input_facts
 from logbook_agent.running.provenance.software import relevant_env, software_versions
-from logbook_agent.running.results.reporting_lines import split_line
-from logbook_agent.running.worker.left_files import collect
+from logbook_agent.running.worker.left_files import collect, named_files
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
@@ -35,8 +34,6 @@ from logbook_agent.store.run_files import CODE, LOG, RESULT
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.known_values import KnownValues
 
-# Of a line that may name a file; so many names are taken.
-_LINE_BYTES, _MOST_NAMED = 1 << 16, 20_000
 _DIGEST_CHARS = 16
 _ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}", re.ASCII)
 # The code of a run that took longer is looked at again.
@@ -103,41 +100,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         read=written.copied() if written is not None else None,
         problems=(*facts.problems, *changes, *noted(*spent, *log.problems, *outcome.problems)),
     )
-    artifacts, not_kept = _artifacts(work, place, named_files(place.files), stops)
+    artifacts, not_kept = collect(work, place, named_files(place.files), stops.take)
     return structs.replace(end, artifacts=artifacts, problems=(*end.problems, *noted(*not_kept)))
-
-
-def named_files(files: Folder) -> list[str]:
-    """The files that the command names in its log, as it names them."""
-    found: list[str] = []
-    try:
-        with files.open(LOG) as log:
-            for line in iter(lambda: log.readline(_LINE_BYTES), b""):
-                said = split_line(line.decode("utf-8", "replace")) if b"ARTIFACT" in line else None
-                if said is not None and said.kind == "ARTIFACT" and len(found) < _MOST_NAMED:
-                    found.append(said.body)
-    except (StoreError, OSError):
-        return []
-    return found
-
-
-def _artifacts(
-    work: Work, place: Workplace, named: Sequence[str], stops: StopRequests
-) -> tuple[tuple[Artifact, ...], tuple[str, ...]]:
-    """The files that the work asks to keep and those that the command named, after they were copied; and problems."""
-    if not work.keep and not named:
-        return (), ()
-    found = collect(
-        patterns=work.keep,
-        named=named,
-        cwd=Path(work.cwd),
-        left_out=Path(work.root),
-        files=place.files,
-        values=place.values,
-        stops=stops.take,
-    )
-    away = "the launcher carried the command to another machine, and what it wrote there cannot be kept"
-    return found.artifacts, (*found.problems, *((away,) if work.is_carried and found.problems else ()))
 
 
 # -- facts -----------------------------------------------------------------------------------------
@@ -244,7 +208,6 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
     return Job(
         argv=argv,
         shell=work.shell,
-        has_pipe=work.words.has_pipe,
         cwd=Path(work.cwd),
         env=env,
         timeout_s=work.limit_s,

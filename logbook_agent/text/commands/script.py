@@ -110,7 +110,6 @@ def command_words(argv: Sequence[str]) -> CommandWords:
         simple=tuple(tuple("" if w.expanded else w.text for w in simple) for simple in simple_commands_of(words)),
         written=tuple(_REDIRECTED.findall("\n".join(words))),
         uses_uv=uses_uv(words),
-        has_pipe=len(argv) == 1 and has_pipe(argv[0]),
     )
 
 

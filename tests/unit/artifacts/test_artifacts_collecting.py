@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from logbook_agent.artifacts.kept_files import kept
-from logbook_agent.running.worker.left_files import CollectedFiles, collect
+from logbook_agent.model.worker_report import Artifact
+from logbook_agent.running.worker.left_files import collect
+from logbook_agent.running.worker.work import Work, Workplace
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.redactor import Redactor
@@ -31,20 +35,28 @@ def place(tmp_path: Path) -> Path:
     return cwd
 
 
-def collected(cwd: Path, *patterns: str, named: tuple[str, ...] = (), **options: object) -> CollectedFiles:
+class CollectedFiles(NamedTuple):
+    artifacts: tuple[Artifact, ...]
+    problems: tuple[str, ...]
+
+
+def collected(cwd: Path, *patterns: str, stops: Callable[[], bool] = lambda: False) -> CollectedFiles:
     """What is collected there, and taken in here."""
     files = Folder(cwd.parent / "run", cwd.parent)
-    found = collect(
-        patterns=patterns,
-        named=named,
-        cwd=cwd,
-        left_out=cwd / "logbooks",
-        files=files,
-        values=HIDDEN.values,
-        **options,  # type: ignore[arg-type]
+    work = Work(
+        entry="A-000",
+        run=1,
+        argv=(),
+        executable="",
+        log_bytes=1,
+        cwd=str(cwd),
+        root=str(cwd / "logbooks"),
+        keep=patterns,
     )
-    artifacts, problems = kept(found.artifacts, files, HIDDEN)
-    return CollectedFiles(artifacts=artifacts, problems=(*found.problems, *problems))
+    place = Workplace(environ={}, values=HIDDEN.values, now=lambda: datetime.now(UTC), files=files)
+    left, said = collect(work, place, (), stops)
+    artifacts, problems = kept(left, files, HIDDEN)
+    return CollectedFiles(artifacts, (*said, *problems))
 
 
 def copies(cwd: Path) -> dict[str, bytes]:

@@ -18,7 +18,6 @@ from logbook_agent.model.worker_report import Exit
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.process import Graces, Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.text.commands.script import command_words
 
 pytestmark = pytest.mark.slow
 
@@ -62,14 +61,7 @@ def run(
     sinks = sinks or Recorder()
     full = {"PATH": os.environ["PATH"], **env}
     words = argv if script is None else (script,)
-    job = Job(
-        argv=words,
-        shell=script is not None,
-        has_pipe=command_words(words).has_pipe,
-        cwd=cwd or Path.cwd(),
-        env=full,
-        timeout_s=timeout_s,
-    )
+    job = Job(argv=words, shell=script is not None, cwd=cwd or Path.cwd(), env=full, timeout_s=timeout_s)
     return execute(job, sinks, graces=graces), sinks
 
 
