@@ -119,7 +119,7 @@ def code_now(work: Work, place: Workplace) -> CodeFacts:
 def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
     """The facts of a run on this machine, as they are now. The diff and small untracked files of its code, which was
     `found`, are kept."""
-    cwd, environ, turn, code = Path(work.cwd), {**place.environ, **work.env}, place.turn, work.code
+    cwd, environ, code = Path(work.cwd), {**place.environ, **work.env}, work.code
     if not work.is_carried or work.syncs:
         # What was brought here with the work was kept where it came from.
         code = code or keep_code(found, files=place.files, values=place.values)
@@ -128,7 +128,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         host=host_facts(),
         software={"logbook-agent": __version__},
         code=code,
-        problems=noted(*turn.problems, *found.problems),
+        problems=noted(*place.problems, *found.problems),
     )
     if work.is_carried:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
@@ -212,6 +212,6 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         env=env,
         timeout_s=work.limit_s,
         stall_s=work.stall_s,
-        keeps=place.turn.keeps,
+        keeps=place.keeps,
         mark=work.mark,
     )

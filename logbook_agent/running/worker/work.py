@@ -103,23 +103,17 @@ class Work(Struct, frozen=True, kw_only=True):
         return min((limit for limit in (self.timeout_s, self.left_s) if limit is not None), default=None)
 
 
-class Turn(Struct, frozen=True, kw_only=True):
-    """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
-    as it runs; and what went wrong."""
-
-    keeps: tuple[int, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
 class Workplace(Struct, frozen=True, kw_only=True):
     """Where a worker works: the environment and the clock there, the values that are hidden before they reach a file,
-    the folder for its `files`, and its turn."""
+    the folder for its `files`, descriptors that the command inherits (`keeps`), so that its devices are taken as long
+    as it runs, and what went wrong before."""
 
     environ: Mapping[str, str]
     values: KnownValues
     now: Callable[[], datetime]
     files: Folder
-    turn: Turn = Turn()
+    keeps: tuple[int, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Watch(Protocol):
