@@ -29,7 +29,8 @@ from pathlib import Path
 from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry, Field, format_id
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Row, Run
+from logbook_agent.model.run import Measurement, Row, Run
+from logbook_agent.model.worker_report import Device, Exit, Host, Output
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import places_of

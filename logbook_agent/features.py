@@ -35,7 +35,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     # Modules that the core calls, each by a hook that at most one feature has:
     # plots      `draw_due(workspace)` draws the plots of the views that a command has rendered
     # figures    `named(findings, entry)`: the figures that an entry, or without one the header, names
-    # collects   `collect(...)` takes the files that a command left, for a worker; `patterns_in(texts)`
+    # collects   `kept(left, work, redactor)` takes in the files that a worker left; `patterns_in(texts)`
     # artifacts  shows those files
     # reads      `check(spec, words, elsewhere=...)`, `awaited(spec)` and `rows_of(...)`, for the option --read
     # cites      `shown(findings, text, plain=...)` puts numbers for citations, `restored(text)` takes them out, and
@@ -90,7 +90,7 @@ FEATURES = (
     ),
     Feature(
         name="artifacts",
-        hooks={"collects": "artifacts.collecting", "artifacts": "artifacts.showing"},
+        hooks={"collects": "artifacts.kept_files", "artifacts": "artifacts.showing"},
         checks=("artifacts.kept_check:check_artifacts",),
     ),
     Feature(

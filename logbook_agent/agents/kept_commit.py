@@ -25,6 +25,7 @@ from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.script import command_words
 
 _MOST_BYTES = 2**24
 
@@ -50,7 +51,7 @@ def commit_of(
         return code.commit if is_held else named, [], False
     if not code.dirty and (code.commit is None or is_in(workspace, code.commit)):
         return code.commit, [], False
-    look = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code)
+    look = _look(workspace, run)
     here = look.facts()
     if here.code.dirty is False and here.code.identity == code.identity:
         return here.code.commit, [], False
@@ -62,8 +63,14 @@ def commit_of(
 
 def is_left(workspace: Workspace, run: Run, code: Code) -> bool:
     """Whether the working tree has the code of a run, with changes that were kept and no commit holds."""
-    now = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code).facts().code
+    now = _look(workspace, run).facts().code
     return bool(code.kept and now.dirty) and now.identity == code.identity
+
+
+def _look(workspace: Workspace, run: Run) -> CodeLook:
+    """Look at the code that the command of a run would run here."""
+    words = command_words(run.command)
+    return CodeLook(workspace.cwd, workspace.root, words, workspace.environ, workspace.config.code)
 
 
 def is_in(workspace: Workspace, commit: str, of: str = "HEAD") -> bool:
@@ -87,9 +94,8 @@ def completing(
     given = workspace.root, workspace.config.code, workspace.environ
     if place is not None and any(is_same_code(place, *given, "HEAD", commit) for commit in compared if commit):
         return "HEAD has another version, which was compared; if that is kept", f"{keep(record.id)} --commit HEAD"
-    named = {
-        os.path.relpath(path, place.top if place else "/") for path in files_named(run.command, workspace.cwd).read
-    }
+    read = files_named(command_words(run.command), workspace.cwd).read
+    named = {os.path.relpath(path, place.top if place else "/") for path in read}
     own = "--evaluator none" if named & {*lacks} else ""
     compare = ab_codes([(code.commit or "HEAD")[:9], "HEAD"], f"{record.id}/{run.run}", own)
     stated = record.entry.comparison
@@ -162,7 +168,7 @@ def _lacking(book: Book, code: Code, here: CodeFacts, look: CodeLook) -> list[st
     changed = changed_in(diff)
     named = {
         str(path.relative_to(here.top))
-        for path in files_named(look.argv, look.cwd).read
+        for path in files_named(look.words, look.cwd).read
         if path.is_relative_to(here.top)
     }
     # Where no file of code was changed, whatever was is the idea.

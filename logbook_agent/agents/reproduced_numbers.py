@@ -14,10 +14,11 @@ from logbook_agent.findings.comparison.words import percent, signed
 from logbook_agent.findings.identity import COMMAND, residue
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Exit, Run
+from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median, noise_floor
 from logbook_agent.model.units import with_unit
 from logbook_agent.model.values import Scalar, is_digest_name
+from logbook_agent.model.worker_report import Exit
 from logbook_agent.text.phrases import assignments, counted, listed
 
 _FINISHED = "finished"

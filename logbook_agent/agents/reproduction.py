@@ -105,7 +105,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
         plan = structs.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))
         work = structs.replace(work_of(space, book, plan, run.run), keep=())
         # Its log and the diff of its code are removed with the tree.
-        place = Workplace(environ=around, redactor=space.redactor, now=space.now, files=_made(tree, "results"))
+        place = Workplace(environ=around, values=space.redactor.values, now=space.now, files=_made(tree, "results"))
         stops = stack.enter_context(StopRequests())
         if missing := [*unlike(run, facts_now(work, place, code_now(work, place)))]:
             raise _Missing(*missing)

@@ -13,7 +13,7 @@ from logbook_agent.artifacts.showing import copy_name, kept_path
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import ARTIFACTS
+from logbook_agent.store.run_files import ARTIFACTS
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace, naming
 

@@ -15,18 +15,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from logbook_agent.artifacts.collecting import MOST_BYTES
 from logbook_agent.artifacts.matching import pictures_in
 from logbook_agent.artifacts.media import HEAD_BYTES, PICTURES, PLAIN, SVG, media_type
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Artifact, Run
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Artifact
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import ARTIFACTS
+from logbook_agent.store.run_files import ARTIFACTS, MOST_KEPT_BYTES
 from logbook_agent.text.markdown import escape, items, one_line
 from logbook_agent.text.phrases import size_text
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.stream import redacted_pieces
 
 _COPY = re.compile(rf"{ARTIFACTS}/([0-9a-f]{{16}}(?:\.[a-z0-9]{{1,8}})?)", re.ASCII)
 # Of one entry: so many files are listed, and so many pictures shown, of this size each and together.
@@ -65,7 +64,7 @@ def _named(run: Run, artifact: Artifact) -> NamedFile:
 
 def _about(artifact: Artifact) -> Iterator[str]:
     yield size_text(artifact.bytes)
-    yield artifact.media_type
+    yield from [artifact.media_type] if artifact.media_type else []
     if artifact.kept is None:
         yield f"not copied: {artifact.place or 'its place is unknown'}"
         yield f"sha256 {artifact.sha256[:16]}"
@@ -171,7 +170,7 @@ def _picture(book: Book, run: Run, artifact: Artifact, room: int) -> str | None:
     return f"data:{kind};base64,{base64.b64encode(data).decode()}" if data and kind in (*PICTURES, SVG) else None
 
 
-def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_BYTES) -> bytes | None:
+def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_KEPT_BYTES) -> bytes | None:
     """The bytes of a copy, at most so many; None where it is not here, is larger, or is not what the run left."""
     path = kept_path(book, run, artifact)
     if path is None or artifact.bytes > limit:
@@ -219,7 +218,7 @@ def leaving(book: Book, run: Run, artifact: Artifact, redactor: Redactor) -> Lea
     if kind in PICTURES:
         return LeavingFile(name=name, media_type=kind, data=data)
     if kind in (PLAIN, SVG):
-        safe = b"".join(redacted_pieces([data], redactor))
+        safe = redactor.data(data)
         return LeavingFile(name=leaving_name(artifact) or name, media_type=PLAIN, data=safe)
     return LeavingFile(name=name, media_type="application/octet-stream", data=data)
 

@@ -94,8 +94,8 @@ def _new_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Side
     if sides.lines:
         prose = structs.replace(prose, fields=("Code=" + "\n".join(sides.lines), *prose.fields))
     # What the code has beside a commit is written into the logbook.
-    files, redactor = book.files.below(book.topic), workspace.redactor
-    kept = {side: keep_code(facts, files=files, redactor=redactor) for side, facts in sides.code.items()}
+    files, values = book.files.below(book.topic), workspace.redactor
+    kept = {side: keep_code(facts, files=files, values=values) for side, facts in sides.code.items()}
     check_budget(workspace, book)
     prose = with_relations(book, prose)
     check_required(workspace, prose, request.run.label)

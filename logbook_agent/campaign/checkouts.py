@@ -31,6 +31,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.script import command_words
 
 WORK = "WORK"
 """The working tree as it is, with files that git does not track and does not ignore."""
@@ -179,7 +180,7 @@ def placed_in(workspace: Workspace, run: RunRequest, tree: Tree, *, is_set_up: b
     # Python looks first in the folders that PYTHONPATH names, or that are installed as editable packages.
     environ = {**workspace.environ, **run.env}
     given = [path for path in environ.get(_PYTHON_PATH, "").split(os.pathsep) if path]
-    installed = imported_from(run.argv, checkout.top / checkout.inside, environ, within=checkout.top)
+    installed = imported_from(command_words(run.argv), checkout.top / checkout.inside, environ, within=checkout.top)
     paths = [moved(path) for path in (*map(str, installed), *given)]
     env |= {_PYTHON_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths != given else {}
     if is_set_up:

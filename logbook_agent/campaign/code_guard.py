@@ -10,6 +10,7 @@ from logbook_agent.model.errors import ToolError
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook, changed_files
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.script import command_words
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
@@ -23,7 +24,13 @@ class CodeChanged(ToolError):
 def looks_at(workspace: Workspace, root: Path, commands: Iterable[Command]) -> list[CodeLook]:
     """Looks at the code of commands. A launcher that syncs no files runs code that nobody knows here."""
     return [
-        CodeLook(one.cwd, root, one.argv, {**workspace.environ, **one.env}, workspace.config.code.reading(one.read))
+        CodeLook(
+            one.cwd,
+            root,
+            command_words(one.argv),
+            {**workspace.environ, **one.env},
+            workspace.config.code.reading(one.read),
+        )
         for one in commands
         if one.runs_files
     ]
@@ -34,14 +41,14 @@ class CodeGuard:
     edits there, so a run may add files to its own one, as builds do, and changes no other file of any."""
 
     def __init__(self, looks: Iterable[CodeLook] = (), trees: Mapping[Path, str] = MappingProxyType({})) -> None:
-        self._first = {(look.cwd, tuple(look.argv)): look.facts() for look in looks}
+        self._first = {(look.cwd, look.words): look.facts() for look in looks}
         self._trees = trees
         # As they were after the last run in their folder.
         self._last = dict(self._first)
 
     def facts(self, command: Command) -> CodeFacts | None:
         """What is known of the code of a command; None where it runs files that nobody knows here."""
-        return self._first.get((command.cwd, command.argv))
+        return self._first.get((command.cwd, command_words(command.argv)))
 
     def check(self, command: Command, *, is_setup: bool = False) -> None:
         """Raises CodeChanged where the code is not as it was any more, after a run of a command, or its setup."""

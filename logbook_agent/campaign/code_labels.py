@@ -15,6 +15,7 @@ from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.named_files import files_named, input_file
 from logbook_agent.running.provenance.worktrees import bring
 from logbook_agent.store.book import Book
+from logbook_agent.text.commands.script import command_words
 from logbook_agent.text.markdown import cut_line
 
 _TREE_CHARS, _SUBJECT_CHARS = 7, 40
@@ -108,6 +109,7 @@ def _evaluator_paths(trees: Sequence[Tree], request: AbRequest, stated: Comparis
         return []
     if given:
         return [os.path.relpath(here / path, checkout.top) for path in given]
-    named = [path for path in files_named(request.run.argv, here).read if path.is_relative_to(checkout.top)]
+    read = files_named(command_words(request.run.argv), here).read
+    named = [path for path in read if path.is_relative_to(checkout.top)]
     paths = [str(path.relative_to(checkout.top)) for path in named]
     return [path for path in paths if all((tree.top / path).is_file() for tree in trees)]

@@ -23,7 +23,8 @@ from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.comparison import Design, Invocation, Part
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import SETUP, SeriesProgress, is_own, run_state
-from logbook_agent.model.run import Run, noted
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import noted
 from logbook_agent.running.execution import executor_of_commands
 from logbook_agent.running.order import RunPlan
 from logbook_agent.text.phrases import counted, stamp

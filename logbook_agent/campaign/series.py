@@ -27,7 +27,7 @@ from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
 from logbook_agent.store.book import Book
-from logbook_agent.store.spool import FINAL
+from logbook_agent.store.run_files import FINAL
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.phrases import day
 from logbook_agent.text.shell_words import command_line

@@ -15,6 +15,7 @@ from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.places import commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.commands.flags import ANY
+from logbook_agent.text.commands.script import command_words
 
 _HASH = re.compile("[0-9a-f]{9,64}")
 _SHA = re.compile("[0-9a-f]{40,64}")
@@ -58,7 +59,7 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         from logbook_agent.running.provenance.git import CodeLook  # for what failed, or waits for a decision, alone
 
         rules = workspace.config.code.reading(written)
-        look = CodeLook(folder_of(folder, workspace), workspace.root, argv, workspace.environ, rules)
+        look = CodeLook(folder_of(folder, workspace), workspace.root, command_words(argv), workspace.environ, rules)
         return look.facts().code
 
     def recorded(stated: Comparison, side: str) -> tuple[Code, Code] | None:

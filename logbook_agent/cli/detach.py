@@ -27,8 +27,8 @@ from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import own_session
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import going_runs, open_series
-from logbook_agent.store.names import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, SeriesEnd, Spool
+from logbook_agent.store.run_files import ERRORS, FINAL, LOG
+from logbook_agent.store.spool import SeriesEnd, Spool
 from logbook_agent.store.workspace import Workspace
 
 # What the child carries out; its result is what the command would have exited with.

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 from logbook_agent.cli.options import Common, arguments
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.run import Device
+from logbook_agent.model.worker_report import Device
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.executors.table import declared, executor_named, named
 from logbook_agent.store.workspace import Workspace

@@ -14,7 +14,6 @@ import fcntl
 import io
 import json
 import os
-import signal
 import sys
 import time
 import zlib
@@ -22,7 +21,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.store.processes import end_command, group_lives
+from logbook_agent.store.run_files import FINAL
+from logbook_agent.store.spool_stage import plain, stage_of, start_worker, stop_worker
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
@@ -36,7 +36,6 @@ PIECE_BYTES, SMALL_BYTES, MOST_BYTES = 1 << 20, 48 << 10, 16 << 20
 # What comes of a run, beside the files in these folders; its end last.
 FOLDERS = ("code", "artifacts", "read", "result.json")
 FILES = ("began.json", "output.log", "result.json", "worker.err")
-FINAL = "final.json"
 OVER = ("ended", "lost", "never-started")
 
 # A piece of a file: its name, where the piece begins, and its bytes.
@@ -73,31 +72,21 @@ def take(path: str) -> Answer:
 def hello() -> Answer:
     """Facts of this machine, as the worker's code there finds them."""
     from logbook_agent.model.codec import encode
-    from logbook_agent.running.executors import local
+    from logbook_agent.running.provenance.machine import machine_facts
 
-    return encode(local.hello(os.environ)), []
+    return encode(machine_facts(os.environ)), []
 
 
 def start(works: dict[str, Any], secrets: dict[str, Any], code: str, wait_s: float) -> Answer:
     """Make spools for works, by their folders, and start a worker in each that outlives this process; nothing for a
     spool that is there already. The states of the runs, which may be over within `wait_s`."""
-    import subprocess
-
     for text, work in works.items():
         if not made(place := path_of(text), work):
             continue
-        with (place / "worker.lock").open("a") as lock, (place / "worker.err").open("a") as errors:
+        with (place / "worker.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            subprocess.Popen(
-                [sys.executable, "-P", str(path_of(code)), "worker", str(place), "--lock", str(lock.fileno())],
-                env={**os.environ, **secrets[text]},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                cwd="/",
-                start_new_session=True,
-                pass_fds=(lock.fileno(),),
-            )
+            words = [sys.executable, "-P", str(path_of(code)), "worker"]
+            start_worker(words, place, {**os.environ, **secrets[text]}, lock=lock.fileno())
     deadline = time.monotonic() + wait_s
     while any(stage_of(path_of(text)) not in OVER for text in works) and waited(deadline, SOON_S):
         pass
@@ -163,18 +152,7 @@ def close(folder: str) -> Answer:
 
 def stop(folder: str) -> Answer:
     """Ask the worker to end its command; end a command that outlived it."""
-    place, deadline = path_of(folder), time.monotonic() + 10.0
-    while (stage := stage_of(place)) in ("sent", "running") and time.monotonic() < deadline:
-        holder = plain(place / "worker.lock")
-        # Until the worker is named, the lock names nobody.
-        if holder is not None and is_held(place / "worker.lock"):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(holder["pid"], signal.SIGTERM)
-            return {}, []
-        time.sleep(0.02)
-    holder = plain(place / "worker.lock") or {}
-    if stage == "orphaned":
-        end_command(holder["group"], holder.get("mark", ""))
+    stop_worker(path_of(folder))
     return {}, []
 
 
@@ -237,21 +215,6 @@ def size_of(place: Path) -> int:
     """How long the log of a run is."""
     state = stat_of(place / "output.log")
     return 0 if state is None else state.st_size
-
-
-def stage_of(place: Path) -> str:
-    """How far a run is. An end counts when nobody holds the spool any more."""
-    holder = plain(place / "worker.lock") or {}
-    has_began, has_end = (place / "began.json").exists(), plain(place / FINAL) is not None
-    if holder.get("host", os.uname().nodename) != os.uname().nodename and not has_end:
-        return "elsewhere"
-    if (held := is_held(place / "worker.lock")) or has_end:
-        waits = (place / "seen.json").exists() and not has_began and not has_end
-        return "ended" if has_end and not held else "running" if has_began and not waits else "sent"
-    if not has_began:
-        return "never-started"
-    group = holder.get("group")
-    return "orphaned" if group is not None and group_lives(group, holder.get("mark", "")) else "lost"
 
 
 def said_of(place: Path) -> str | None:
@@ -321,15 +284,6 @@ def stat_of(path: Path) -> os.stat_result | None:
         return None
 
 
-def plain(path: Path) -> Any:
-    """The mapping in a file of JSON; None where there is none that can be read."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def store(path: Path, data: bytes) -> None:
     """Write a file. Under another name first: nobody meets half of it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -369,16 +323,6 @@ def remove(path: Path) -> None:
         with contextlib.suppress(OSError):
             Path(folder).chmod(0o700)
     shutil.rmtree(path, ignore_errors=True)
-
-
-def is_held(lock: Path) -> bool:
-    """Whether a process that lives holds a lock."""
-    with contextlib.suppress(FileNotFoundError), lock.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def waited(deadline: float, pause_s: float) -> bool:

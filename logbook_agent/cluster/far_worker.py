@@ -1,5 +1,5 @@
 """What an engine starts on another machine: `python -P CODE worker FOLDER ...`, `unit FOLDER` in a job of Slurm, or
-`task FOLDER PARENT` on Ray."""
+`task PARENT FOLDER` on Ray."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import NoReturn
 
 from logbook_agent.cluster import far
 from logbook_agent.running.worker import entrypoint
+from logbook_agent.store.run_files import FINAL
+from logbook_agent.store.spool_stage import plain
 
 
 def main() -> None:
@@ -20,7 +22,7 @@ def main() -> None:
             _leave(entrypoint.main(words))
         case ["unit", folder]:
             _leave(_make_unit(Path(folder)))
-        case ["task", folder, parent]:
+        case ["task", parent, folder]:
             sys.exit(_make_task(folder, int(parent)))
         case words:
             sys.exit(f"no such call: {' '.join(words)}")
@@ -41,7 +43,7 @@ def _make_unit(first: Path) -> int:
     code = 0
     for place in (first, *others):
         code = max(code, entrypoint.main([str(place), "--with-parent"]))
-        if (far.plain(place / far.FINAL) or {}).get("exit", {}).get("interrupted"):
+        if (plain(place / FINAL) or {}).get("exit", {}).get("interrupted"):
             break
     return code
 

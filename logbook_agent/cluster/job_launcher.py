@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from logbook_agent.cluster.job_templates import LAST_WORD, JobState, JobTemplates, Words, filled, job_state
 from logbook_agent.model.errors import ToolError
-from logbook_agent.model.run import End, Exit, Problem, noted, withheld
+from logbook_agent.model.worker_report import End, Exit, Problem, noted, withheld
 from logbook_agent.running.launch.output_log import LogExcerpt
 from logbook_agent.running.programs import MOST_ANSWER_BYTES, ProgramAnswer, run_program
-from logbook_agent.running.worker.perform import named_files
+from logbook_agent.running.worker.left_files import named_files
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.names import LOG
+from logbook_agent.store.run_files import LOG
 from logbook_agent.store.spool import HiddenValue, Sent, Spool
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.names import Secret

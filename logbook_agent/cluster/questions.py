@@ -15,12 +15,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from logbook_agent.cluster.far import FILES, FINAL, FOLDERS, Piece
+from logbook_agent.cluster.far import FILES, FOLDERS, Piece
 from logbook_agent.cluster.sent_code import Places, worker_code
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.executors.contract import Unavailable, nothing_sent
 from logbook_agent.running.programs import MOST_ANSWER_BYTES, NoAnswer, ProgramAnswer, run_program
-from logbook_agent.store.spool import BEGAN, HEARTBEAT, Spool
+from logbook_agent.store.run_files import BEGAN, FINAL, HEARTBEAT
+from logbook_agent.store.spool import Spool
 
 # A machine that did not answer is asked nothing for so long.
 _SILENCE_S = 5.0

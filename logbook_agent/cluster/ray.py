@@ -26,21 +26,21 @@ from logbook_agent import __version__
 from logbook_agent.cluster.questions import Shell, as_text
 from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, Jobs, RunEvents
 from logbook_agent.cluster.remote import FarState, Remote
-from logbook_agent.cluster.sent_code import Archive, Places, worker_code
+from logbook_agent.cluster.sent_code import Archive, Places, modules_of, worker_code
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.model.run import Host, Stage
-from logbook_agent.running.executors.contract import MachineFacts, Submission, nothing_sent, units_of
+from logbook_agent.model.worker_report import Host, Stage
+from logbook_agent.running.executors.contract import Submission, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.tree import ARCHIVE
-from logbook_agent.store.spool import ERRORS, FINAL, SEEN, Seen, Sent, Spool
+from logbook_agent.store.run_files import ERRORS, FINAL, SEEN
+from logbook_agent.store.spool import Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
 _ADDRESS = re.compile(r"https?://[^\s/]")
 _DRIVER = "ray_driver.py"
-# What the driver needs of this package, beside Ray.
-_FAR = ("__init__.py", "cluster/__init__.py", "cluster/far.py", "store/__init__.py", "store/processes.py")
 
 
 class RaySettings(Places, frozen=True, kw_only=True):
@@ -118,8 +118,9 @@ class Ray(Remote):
             trees = (f"{item.work.tree}{ARCHIVE}" for item, _ in items if item.work.tree)
             packages = {path: self._packages[path] for path in sorted({self.questions.code_folder, *trees})}
             plan = json.dumps(self._plan(job, items, at_most, [*packages])).encode()
-            top = Path(logbook_agent.__file__).parent
-            modules = {f"{top.name}/{name}": (top / name).read_bytes() for name in _FAR}
+            # What the driver needs of this package, beside Ray.
+            top, needed = Path(logbook_agent.__file__).parents[1], modules_of("logbook_agent.cluster.far")
+            modules = {path.relative_to(top).as_posix(): path.read_bytes() for path in needed}
             driver = {_DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(), "plan.json": plan, **modules}
             address = self.jobs.provide(f"_ray_pkg_{job}.zip", functools.partial(_zip, driver))
         environment = {"working_dir": address, "py_modules": [*packages.values()]}

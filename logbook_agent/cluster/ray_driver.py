@@ -33,6 +33,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noq
 
 import logbook_agent  # noqa: E402 - of it, the package of the Job has what far.py needs
 from logbook_agent.cluster import far  # noqa: E402
+from logbook_agent.store.spool_stage import stage_of, start_worker  # noqa: E402
 
 _POLL_S = 0.5
 # A task that has no node by then is reported to wait.
@@ -75,18 +76,9 @@ def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
     if not far.made(spool, work):
         yield _STOPPED
         return
-    code = str(far.path_of(plan["code"]))
-    words = [python_of(plan), "-P", code, "task", str(spool), str(os.getpid())]
-    with (spool / "worker.err").open("ab") as errors:
-        # With the variables of this process, also those of the devices that Ray assigned to it.
-        worker = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            cwd="/",
-            start_new_session=True,
-        )
+    # With the variables of this process, also those of the devices that Ray assigned to it.
+    words = [python_of(plan), "-P", str(far.path_of(plan["code"])), "task", str(os.getpid())]
+    worker = start_worker(words, spool, os.environ)
     folder, sizes = str(spool), dict[str, int]()
     began, seen = time.monotonic(), None
     try:
@@ -103,7 +95,7 @@ def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
         # Whatever ends this task ends its worker.
         worker.terminate()
         worker.wait()
-    if far.stage_of(spool) == "orphaned":
+    if stage_of(spool) == "orphaned":
         far.stop(folder)
     state, is_whole = far.state_of(spool, close=False), False
     state["stage"] = state["stage"] if state["stage"] in far.OVER else "lost"

@@ -20,7 +20,7 @@ import urllib3
 from msgspec import Struct, field
 
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.run import OVER
+from logbook_agent.model.worker_report import OVER
 from logbook_agent.running.executors.contract import Unavailable
 from logbook_agent.running.programs import NoAnswer
 

@@ -20,19 +20,14 @@ from logbook_agent.cluster.questions import MOST_BYTES, FarFiles, Questions, She
 from logbook_agent.cluster.sent_code import Archive, Places, carried
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
-from logbook_agent.model.run import OVER, Stage
-from logbook_agent.running.executors.contract import (
-    Executor,
-    MachineFacts,
-    Submission,
-    for_each,
-    nothing_sent,
-    troubles_of,
-)
+from logbook_agent.model.worker_report import OVER, Stage
+from logbook_agent.running.executors.contract import Executor, Submission, for_each, nothing_sent, troubles_of
 from logbook_agent.running.programs import NoAnswer
+from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool
+from logbook_agent.store.run_files import BEGAN, FINAL, SENT
+from logbook_agent.store.spool import Seen, Sent, Spool
 
 _FETCH_S = 600.0
 # A question that only looks has so long.

@@ -29,11 +29,9 @@ from logbook_agent.store.folder import is_inside
 from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.store.spool import Spool
 
+_TOP = Path(logbook_agent.__file__).parent
 # The modules that are called there; they go with those that they import.
-_FIRST = (
-    *("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker", "logbook_agent.running.executors.local"),
-    "logbook_agent.artifacts.collecting",
-)
+_FIRST = ("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker")
 _MAIN = b"from logbook_agent.cluster.far_worker import main\n\nmain()\n"
 _DIGEST_CHARS = 16
 # More than this is data, not code.
@@ -115,20 +113,24 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 def worker_code() -> Archive:
     """What a worker needs of this package, in the client's version, with a `__main__.py` to start it and what stands in
     for msgspec."""
-    top = Path(logbook_agent.__file__).parent
+    stand_in = (_TOP / "cluster/structs_there.py").read_bytes()
+    return Archive.of(_TOP.parent, modules_of(*_FIRST), {"__main__.py": _MAIN, "msgspec.py": stand_in})
+
+
+def modules_of(*names: str) -> list[Path]:
+    """The files of modules of this package, and of those of it that they import."""
     found: set[Path] = set()
-    todo = list(_FIRST)
+    todo = list(names)
     while todo:
-        place = top.parent / todo.pop().replace(".", "/")
+        place = _TOP.parent / todo.pop().replace(".", "/")
         for path in (place.with_suffix(".py"), *(above / "__init__.py" for above in (place, *place.parents))):
-            if path in found or not path.is_relative_to(top) or not path.is_file():
+            if path in found or not path.is_relative_to(_TOP) or not path.is_file():
                 continue
             found.add(path)
             for node in ast.parse(path.read_bytes()).body:
-                if isinstance(node, ast.ImportFrom) and str(node.module).startswith(top.name):
+                if isinstance(node, ast.ImportFrom) and str(node.module).startswith(_TOP.name):
                     todo += [str(node.module), *(f"{node.module}.{one.name}" for one in node.names)]
-    stand_in = (top / "cluster/structs_there.py").read_bytes()
-    return Archive.of(top.parent, sorted(found), {"__main__.py": _MAIN, "msgspec.py": stand_in})
+    return sorted(found)
 
 
 def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]) -> tuple[Work, Archive | None]:
@@ -168,8 +170,8 @@ def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> W
 def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code, tuple[str, ...]]:
     """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
     untracked files are kept in the client's spool."""
-    found = CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
-    kept = keep_code(found, files=spool.files, redactor=spool.redactor())
+    found = CodeLook(Path(work.cwd), Path(work.root), work.words, environ, work.rules).facts()
+    kept = keep_code(found, files=spool.files, values=spool.redactor())
     return kept, found.problems
 
 

@@ -26,11 +26,13 @@ from logbook_agent.cluster.sent_code import Places, check_places
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.model.run import Stage
-from logbook_agent.running.executors.contract import MachineFacts, Submission, Unavailable, nothing_sent, units_of
+from logbook_agent.model.worker_report import Stage
+from logbook_agent.running.executors.contract import Submission, Unavailable, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.programs import NoAnswer
-from logbook_agent.store.spool import ERRORS, SENT, Sent, Spool
+from logbook_agent.running.provenance.machine import MachineFacts
+from logbook_agent.store.run_files import ERRORS, SENT
+from logbook_agent.store.spool import Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.script import several_hosts
 

@@ -32,19 +32,19 @@ from logbook_agent.cluster.job_templates import Fate, JobTemplates, completed, f
 from logbook_agent.cluster.questions import brief
 from logbook_agent.cluster.sent_code import code_here
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import OVER, Began, Host, Problem, Stage, noted, withheld
-from logbook_agent.running.executors.contract import Executor, LogGrows, MachineFacts, Submission, for_each, troubles_of
+from logbook_agent.model.worker_report import OVER, Began, Host, Problem, Stage, noted, withheld
+from logbook_agent.running.executors.contract import Executor, LogGrows, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.programs import run_program
-from logbook_agent.running.worker.work import Work, read_work, unsealed, write_work
-from logbook_agent.store.names import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, Heartbeat, Seen, Sent, Spool
+from logbook_agent.running.provenance.machine import MachineFacts
+from logbook_agent.running.worker.work import Work, read_work, unsealed, values_of, write_work
+from logbook_agent.store.run_files import ERRORS, FINAL, HEARTBEAT, LOG, SEEN, SENT
+from logbook_agent.store.spool import Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import launchers
 from logbook_agent.text.commands.launchers import Found, Launched, Launcher, wrap
 from logbook_agent.text.phrases import stamp
-from logbook_agent.text.redaction.names import secrets_in
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.shell_words import split_env_words
 
@@ -95,8 +95,8 @@ class Submitter(Executor):
             raise no_timeout(ToolError, self.place, limit_s)
         write_work(work, spool.files)
         whole = unsealed(work, {**self._environ, **secrets})
-        found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
-        sent = structs.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
+        values = hidden_values(spool.folder.name, values_of(whole, {}).secrets)
+        sent = structs.replace(self._sent(work), values=values)
         launcher = self._launcher(whole)
         if sent.is_typed and launcher.find(sent) is not None:
             raise ToolError(

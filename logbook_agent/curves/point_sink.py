@@ -16,7 +16,7 @@ from logbook_agent.model.values import Key, row_key
 from logbook_agent.running.results.classifier import CurvePoint
 from logbook_agent.running.results.result_lines import cut
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import CURVES, CURVES_LARGE
+from logbook_agent.store.run_files import CURVES, CURVES_LARGE
 
 MOST_SERIES = 500
 MOST_POINTS = 5_000_000

@@ -18,7 +18,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve, Run
 from logbook_agent.model.values import Key, canonical, row_key
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import CURVES, CURVES_LARGE
+from logbook_agent.store.run_files import CURVES, CURVES_LARGE
 
 # Of one chart.
 MOST_LINES = 12

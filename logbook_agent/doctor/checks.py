@@ -20,7 +20,8 @@ from logbook_agent.running.provenance.git_calls import in_head, ref_beside_head,
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import RUN_BYTES
-from logbook_agent.store.names import CODE, LOG, SWEEP_CSV, marker_name
+from logbook_agent.store.names import SWEEP_CSV, marker_name
+from logbook_agent.store.run_files import CODE, LOG
 from logbook_agent.store.trouble import Fix, Trouble
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.commands.script import title_of

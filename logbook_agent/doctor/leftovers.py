@@ -10,11 +10,13 @@ from pathlib import Path
 
 from logbook_agent.doctor.checks import OLD_S, Survey, age_s
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import End, Run
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import End
 from logbook_agent.running.executors.intake import finish, take_in, take_in_all
 from logbook_agent.store.book import Book
 from logbook_agent.store.names import marker_name, run_of_marker
-from logbook_agent.store.spool import FINAL, Spool
+from logbook_agent.store.run_files import FINAL
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.text.phrases import counted
 

@@ -11,8 +11,9 @@ from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Invocation
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Device, InputFile, Run, Scalar, machine_text
+from logbook_agent.model.run import Run, Scalar, machine_text
 from logbook_agent.model.values import spelt
+from logbook_agent.model.worker_report import Device, InputFile
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import assignments, bounded, counted, duration, listed
 from logbook_agent.text.shell_words import command_line, planned_words, split_env_words

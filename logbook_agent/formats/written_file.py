@@ -11,7 +11,8 @@ from typing import Any
 from logbook_agent.formats.case_rows import NotThisFormat, Occasion, told_apart
 from logbook_agent.formats.known_formats import FORMATS, PLACE, check, split, written_by
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Grade, Problem, Row, Run, WrittenFacts
+from logbook_agent.model.run import Row, Run
+from logbook_agent.model.worker_report import Grade, Problem, WrittenFacts
 from logbook_agent.running.results.json_rows import rows_from_json
 from logbook_agent.running.worker.work import Awaited
 from logbook_agent.running.worker.written import BESIDE, FILE, MOST_BYTES, NAMES

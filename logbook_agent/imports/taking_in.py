@@ -22,7 +22,8 @@ from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry, Field, Imported, format_id, id_number
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import HeaderParts
-from logbook_agent.model.run import Env, Exit, Run, noted, withheld
+from logbook_agent.model.run import Env, Run
+from logbook_agent.model.worker_report import Exit, noted, withheld
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, prefix_of

@@ -17,8 +17,9 @@ from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.pages.views import parse
 from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git
-from logbook_agent.store.names import ARTIFACTS, EntryNames
+from logbook_agent.store.names import EntryNames
 from logbook_agent.store.places import Repository, repository_of
+from logbook_agent.store.run_files import ARTIFACTS
 from logbook_agent.text.address import RepositoryAddress, blob, picture
 
 _REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")

@@ -58,6 +58,15 @@ class Code(Struct, frozen=True, kw_only=True):
         return tuple(name for name in (self.diff_kept, *(file.kept for file in self.untracked)) if name is not None)
 
 
+class CommandWords(Struct, frozen=True, kw_only=True):
+    """What a worker needs to know of the words of a command: those of each of its `simple` commands (empty where a
+    shell would replace a part), what it redirects output to (`written`), and whether `uv run` starts it."""
+
+    simple: tuple[tuple[str, ...], ...] = ()
+    written: tuple[str, ...] = ()
+    uses_uv: bool = False
+
+
 _SETTINGS = (".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf")
 
 

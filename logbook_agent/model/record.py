@@ -19,8 +19,9 @@ from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
     from logbook_agent.model.errors import LogbookError
-    from logbook_agent.model.run import Run, Stage
+    from logbook_agent.model.run import Run
     from logbook_agent.model.summary import Summary
+    from logbook_agent.model.worker_report import Stage
 
 # The label of the runs by which a sweep compares its best case with the base, after it has explored.
 COMPARISON = "comparison"

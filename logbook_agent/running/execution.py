@@ -16,7 +16,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.run import Began, Run
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, with_facts, work_of
@@ -75,7 +76,9 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     with spool.claimed() as lock:
         assert lock is not None, "nobody else has this folder"  # noqa: S101
         recorder = _Recorder(book, run, lock, display)
-        place = Workplace(environ=workspace.environ, redactor=workspace.redactor, now=workspace.now, files=spool.files)
+        place = Workplace(
+            environ=workspace.environ, values=workspace.redactor.values, now=workspace.now, files=spool.files
+        )
         end = perform(work, place, recorder, stops, inside=plan.command.inside)
         found = read_run(workspace, book, recorder.run, end)
         book.keep_files(spool)

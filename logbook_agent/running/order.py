@@ -15,14 +15,15 @@ from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import BudgetSpent, LogbookError
 from logbook_agent.model.header import NO_BUDGET
 from logbook_agent.model.record import SeriesProgress, spent
-from logbook_agent.model.run import Began, Contention, Env, Run, Scalar, noted
+from logbook_agent.model.run import Env, Run, Scalar
+from logbook_agent.model.worker_report import Began, Contention, noted
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now, other_runs
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming, place_of
-from logbook_agent.text.commands.script import hides_failures, swallows_failures
+from logbook_agent.text.commands.script import command_words, hides_failures, several_hosts, swallows_failures
 from logbook_agent.text.shell_words import command_line
 
 
@@ -72,6 +73,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         run=number,
         mark=book.run_name(plan.entry_id, number),
         argv=command.argv,
+        words=command_words(command.argv),
         executable=command.executable,
         shell=command.shell,
         cwd=str(command.cwd),
@@ -89,7 +91,6 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         keep=(*plan.keep, *_pictured(book, plan.entry_id)),
         inputs=plan.inputs,
         secret_names=config.secrets,
-        secret_rules=config.secret_rules,
         rules=config.code.reading(command.read),
         is_setup=plan.until is not None,
     )
@@ -128,7 +129,7 @@ def planned_run(workspace: Workspace, book: Book, plan: RunPlan, number: int) ->
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
         started=workspace.stamp(),
-        problems=noted(*_hidden(command.argv, shell=command.shell)),
+        problems=noted(*_hidden(command.argv, shell=command.shell), *_hosts(workspace, command)),
     )
 
 
@@ -138,6 +139,13 @@ def _hidden(argv: Sequence[str], *, shell: bool) -> Iterator[str]:
         yield f"{UNSEEN}: use --shell, or set -o pipefail"
     if swallows_failures(argv, shell=shell):
         yield "the command ends with success whatever fails: leave out || true, or set -e"
+
+
+def _hosts(workspace: Workspace, command: Command) -> list[str]:
+    """What puts a command on several hosts."""
+    argv = ("sh", "-c", *command.argv) if command.shell else command.argv
+    hosts = several_hosts(argv, {**workspace.environ, **command.env})
+    return [f"{hosts}: devices, load and code are those of one host"] if hosts is not None else []
 
 
 def with_facts(run: Run, facts: Began) -> Run:

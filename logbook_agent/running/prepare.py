@@ -12,23 +12,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, field
 
 from logbook_agent.features import needed_module
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
-from logbook_agent.model.run import Contention, Launch
+from logbook_agent.model.run import Launch
+from logbook_agent.model.worker_report import Contention
 from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import Inside
 from logbook_agent.running.programs import resolve
+from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.phrases import nearest
 from logbook_agent.text.shell_words import command_line, split_env_word, split_env_words
-
-if TYPE_CHECKING:
-    # Workers import this module, and need no logbook.
-    from logbook_agent.store.workspace import Workspace
 
 T = TypeVar("T")
 E = TypeVar("E", ToolError, UsageError)

@@ -15,15 +15,15 @@ from logbook_agent.features import hook_module
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import gates_of
 from logbook_agent.model.header import Header
-from logbook_agent.model.run import Curve, End, Exit, Output, Problem, Row, Run, noted
+from logbook_agent.model.run import Curve, Row, Run
+from logbook_agent.model.worker_report import Artifact, End, Exit, Output, Problem, noted
 from logbook_agent.running.launch.output_log import LogExcerpt
 from logbook_agent.running.results.classifier import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import LOG, SAFE_LOG
-from logbook_agent.store.spool import READ, RESULT
+from logbook_agent.store.run_files import LOG, READ, RESULT, SAFE_LOG
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.plain import redacted
@@ -34,12 +34,14 @@ _RESULT_FILE_BYTES = 64 * 1024 * 1024
 
 
 class RunResults(Struct, frozen=True, kw_only=True):
-    """The rows and curves of a run, what it printed, whether it named files to keep, and what is wrong with them.
+    """The rows and curves of a run, what it printed and the files that are kept, whether it named such, and what is
+    wrong with them.
     `written`: when its log was last written; None where there is none."""
 
     rows: tuple[Row, ...] = ()
     curves: tuple[Curve, ...] = ()
     output: Output | None = None
+    artifacts: tuple[Artifact, ...] = ()
     names_files: bool = False
     problems: tuple[Problem, ...] = ()
     written: str | None = None
@@ -64,7 +66,7 @@ def ended(run: Run, end: End, found: RunResults) -> Run:
         peak_memory_bytes=end.peak_memory_bytes,
         contention=end.contention or run.contention,
         output=end.output and found.output,
-        artifacts=end.artifacts,
+        artifacts=found.artifacts,
         rows=found.rows,
         curves=found.curves,
         problems=tuple(dict.fromkeys((*run.problems, *end.problems, *found.problems))),
@@ -130,6 +132,7 @@ def read_left(
     unread: Sequence[Problem] = ()
     if end is not None and end.read is not None:
         stated, unread = hook_module("reads").rows_of(run, end.read, work.below(READ), clean)
+    artifacts, not_kept = _kept(end, work, redactor) if end is not None and end.artifacts else ((), ())
     is_good = end is not None and end.exit.code == 0
     found = reader.finish(file_text=text, stated=stated, succeeded=is_good)
     counted = end.output if end is not None else None
@@ -137,10 +140,18 @@ def read_left(
         rows=found.rows,
         curves=found.curves,
         output=excerpt.output(counted) if written is not None else counted,
+        artifacts=artifacts,
         names_files=bool(reader.artifacts),
-        problems=(*noted(*problems), *unread, *found.problems),
+        problems=(*noted(*problems, *not_kept), *unread, *found.problems),
         written=written,
     )
+
+
+def _kept(end: End, work: Folder, redactor: Redactor) -> tuple[tuple[Artifact, ...], tuple[str, ...]]:
+    """The files that the command left, as the record has them, and problems."""
+    if (collecting := hook_module("collects")) is None:
+        return (), ("no file was kept: the feature 'artifacts' is missing",)
+    return collecting.kept(end.artifacts, work, redactor)  # type: ignore[no-any-return]
 
 
 def _whole_lines(data: bytes, at: int, end: End) -> bytes:

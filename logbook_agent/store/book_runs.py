@@ -21,32 +21,21 @@ from logbook_agent.model.record import GOING, UnfinishedRun, run_state
 from logbook_agent.model.values import typed_run
 from logbook_agent.store import records
 from logbook_agent.store.folder import SETTINGS_BYTES, Folder
-from logbook_agent.store.names import (
-    ARTIFACTS,
-    CODE,
-    CURVES,
-    CURVES_LARGE,
-    LOG,
-    SAFE_LOG,
-    EntryNames,
-    marker_name,
-    new_uid,
-    run_names,
-    run_of_marker,
-)
+from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names, run_of_marker
 from logbook_agent.store.places import NO_PLACES, UserPlaces
 from logbook_agent.store.processes import this_host
+from logbook_agent.store.run_files import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, SAFE_ARTIFACTS, SAFE_LOG, WORKING
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Run, Stage
+    from logbook_agent.model.run import Run
+    from logbook_agent.model.worker_report import Stage
     from logbook_agent.store.spool import Heartbeat, Spool
 
-# What the folder of a detached series of runs is called, behind its entry; that of the work of a run, in its own.
-SERIES, _WORKING = ".series", "work"
-_KEPT = CODE, ARTIFACTS, CURVES, CURVES_LARGE
+# What the folder of a detached series of runs is called, behind its entry.
+SERIES = ".series"
 # Longer than a tick of the clock of any kernel.
 _TICK_NS = 20_000_000
 
@@ -193,24 +182,9 @@ class BookRuns:
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets; returns what was written."""
         run = clean_run(run, self.redactor)
-        folder = self.runs_folder / run.name
-        self._share_code(folder)
-        records.write(self.files, folder / "run.json", run)
+        records.write(self.files, self.runs_folder / run.name / "run.json", run)
         self.changed.add(run.entry)
         return run
-
-    def _share_code(self, folder: Path) -> None:
-        """Move the files of a run's code, which are named by their content, to where all runs of it share them."""
-        own = folder / CODE
-        if not own.is_dir():
-            return
-        self.files.make(self.folder / CODE)
-        for name in self.files.names(own):
-            if os.path.lexists(self.folder / CODE / name):
-                self.files.remove(own / name)
-            else:
-                self.files.move(own / name, self.folder / CODE / name)
-        self.files.remove_folder(own)
 
     def run_called(self, name: str) -> Run | None:
         """The run with this whole name; None where its record is not here, for example because that is on another
@@ -268,7 +242,7 @@ class BookRuns:
     def _spool_of(self, run_name: str) -> Spool:
         from logbook_agent.store.spool import Spool  # most commands meet none
 
-        folder = self.runs_folder / run_name / _WORKING
+        folder = self.runs_folder / run_name / WORKING
         if os.path.lexists(folder) and folder.lstat().st_ino != self._inode(run_name):
             return Spool(files=Folder(Path(os.devnull)))
         return Spool(files=self.files.below(folder), redactor=self._redactor)
@@ -293,15 +267,20 @@ class BookRuns:
         spool.drop()
         self.files.remove(self.open_folder / marker_name(spool.run_name))
 
-    def keep_files(self, spool: Spool, *, is_whole: bool = True) -> None:
-        """Move the log, the kept files of the code and those that the command left to beside the record. Without
-        `is_whole` nobody knows which of the last are complete, and they stay."""
+    def keep_files(self, spool: Spool) -> None:
+        """Move the log and the files that the command left to beside the record, and those of its code to where all
+        runs share them, without what patterns find."""
         folder = self.runs_folder / spool.run_name
         log = SAFE_LOG if spool.has(SAFE_LOG) else LOG
-        names = {log: LOG} | {name: name for name in _KEPT if is_whole or name != ARTIFACTS}
+        names = {log: LOG, SAFE_ARTIFACTS: ARTIFACTS, CURVES: CURVES, CURVES_LARGE: CURVES_LARGE}
         for name, kept in names.items():
             if spool.has(name) and not os.path.lexists(folder / kept):
                 spool.files.move(name, folder / kept)
+        code, shared = spool.files.below(CODE), self.folder / CODE
+        for name in code.names():
+            if not os.path.lexists(shared / name):
+                self.files.make(shared)
+                self.files.write(shared / name, self.redactor.data(b"".join(code.pieces(name))), durable=False)
 
     def spools(self) -> list[Spool]:
         """The folders of runs that go on or whose end was not taken in yet; in the order of their names."""
@@ -315,7 +294,7 @@ class BookRuns:
     def log_path(self, entry_id: str, run: int) -> Path:
         """Where the log of a run lies: beside its record, or with its work until it is taken in."""
         folder = self.run_folder(entry_id, run)
-        paths = folder / LOG, folder / _WORKING / LOG
+        paths = folder / LOG, folder / WORKING / LOG
         return next(filter(os.path.lexists, paths), paths[0])
 
     def open_runs(self) -> list[Run]:
@@ -342,7 +321,10 @@ class BookRuns:
         from logbook_agent.store.spool import Heartbeat
 
         with contextlib.suppress(StoreError):
-            return self.spool(run).get(Heartbeat)
+            beat = self.spool(run).get(Heartbeat)
+            if beat is None or beat.last is None:
+                return beat
+            return structs.replace(beat, last=self.redactor.text(beat.last))
         return None
 
     def series(self, entry_id: str) -> Spool:
@@ -380,7 +362,7 @@ def engine_said(book: BookRuns, run: Run) -> str | None:
 
     with contextlib.suppress(StoreError):
         seen = book.spool(run).get(Seen)
-        return seen.said if seen is not None else None
+        return book.redactor.text(seen.said) if seen is not None and seen.said is not None else None
     return None
 
 

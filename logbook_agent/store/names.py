@@ -30,26 +30,16 @@ from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.model.record import Record, is_made
 from logbook_agent.model.values import UID_CHARS, TwinRun, run_number
 from logbook_agent.store.folder import SETTINGS_BYTES, Folder
-from logbook_agent.store.parse import parse_json
+from logbook_agent.store.json_text import parse_json
 from logbook_agent.store.places import repository_of
 from logbook_agent.store.processes import this_host
 
 # What the block of the header is called in the view; the others are called after their entries.
 HEADER = "header"
-# What the log of a run is called, beside its record and in its spool; and there, what patterns find being left out,
-# until it is moved beside the record.
-LOG, SAFE_LOG = "output.log", "safe.log"
 # The rows of a sweep, beside its runs.
 SWEEP_CSV = "sweep.csv"
 # The folder of the pictures that the view shows.
 PLOTS = "plots"
-# The points of its curves, there, too: of a run that goes on or was cut off, then one of the others. Large ones
-# stay out of git.
-CURVES, CURVES_LARGE = "curves.points", "curves.large.points"
-# The folder of its code's diff and untracked files: in the logbook, and in a spool.
-CODE = "code"
-# The folder of the files that the command left: beside the record of its run, and in its spool.
-ARTIFACTS = "artifacts"
 # The keys of records that name entries.
 _NAMING = frozenset({*RELATIONS, "entry", "last_entry", "entries", "evidence"})
 # What a person's own keys hold is no name of ours.

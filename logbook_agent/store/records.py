@@ -19,8 +19,9 @@ from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.values import UID, as_written, run_number
 from logbook_agent.store.folder import PROSE_BYTES, RUN_BYTES, Folder
+from logbook_agent.store.json_text import parse_json, place_of
 from logbook_agent.store.names import renamed
-from logbook_agent.store.parse import dump_yaml, line_of, parse_json, parse_yaml, place_of
+from logbook_agent.store.parse import dump_yaml, line_of, parse_yaml
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run

@@ -6,8 +6,10 @@ worker.lock      held by the process that makes the run (before, by the one that
 work.json        the work, without its secrets
 began.json       facts recorded before the command started
 output.log       the log, as the command printed it, without the values of known secrets
-safe.log         the log without what patterns find, where they find anything when the run is taken in; the log and
-                 code/ (the diff and untracked files of the code) are moved beside the record
+code/            the diff and small untracked files of the code
+artifacts/       the files that the command left
+safe.log, safe/  the log and the files without what patterns find, written when the run is taken in and then moved
+                 beside the record
 result.json      what the command writes to $LOGBOOK_RESULT_FILE
 read/            the file of a benchmark tool
 heartbeat.json   rewritten every few seconds
@@ -31,23 +33,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
-from logbook_agent.model.run import OVER, Began, End, Stage
+from logbook_agent.model.worker_report import OVER, Began, End, Stage
 from logbook_agent.store.folder import PROSE_BYTES, RUN_BYTES, Folder, take
-from logbook_agent.store.parse import parse_json, place_of
-from logbook_agent.store.processes import group_lives, this_host
-from logbook_agent.text.redaction.plain import clean_record
-from logbook_agent.text.redaction.redactor import Redactor, by_shape
+from logbook_agent.store.json_text import parse_json, place_of
+from logbook_agent.store.processes import this_host
+from logbook_agent.store.run_files import BEGAN, FINAL, HEARTBEAT, LOCK, SEEN, SENT
+from logbook_agent.store.spool_stage import stage_of
+from logbook_agent.text.redaction.known_values import KnownValues
 
 T = TypeVar("T")
-LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
-HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
-SENT, SEEN, CLOSED, ROOM = "sent.json", "seen.json", "closed", "room"
-# The folder in that of a run, what the command writes its results to, and the copy of a benchmark tool's file.
-WORKING, RESULT, READ = "work", "result.json", "read"
 # The stages of a run that another machine tells of.
 _TOLD: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started")
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
@@ -125,10 +123,10 @@ _FILES: dict[type, str] = {
 
 
 class Spool(Struct, frozen=True, kw_only=True):
-    """One such folder. Whatever is written passes the redactor."""
+    """One such folder. Whatever is written passes the redactor, which for a worker knows values alone."""
 
     files: Folder
-    redactor: Callable[[], Redactor] = field(default=by_shape)
+    redactor: Callable[[], KnownValues] = KnownValues
 
     @property
     def folder(self) -> Path:
@@ -169,10 +167,11 @@ class Spool(Struct, frozen=True, kw_only=True):
 
     def put(self, found: Began | End | SeriesEnd | Heartbeat | Sent | Seen) -> None:
         """Write what is found, completely or not at all, in place of the last of its kind."""
-        name = _FILES[type(found)]
+        name, plain = _FILES[type(found)], encode(found)
         if not isinstance(found, Sent | SeriesEnd):
-            found = clean_record(found, self.redactor())
-        self.files.write(name, _json(found), durable=name in (BEGAN, FINAL, SENT))
+            plain = self.redactor().plain(plain)
+        data = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+        self.files.write(name, data, durable=name in (BEGAN, FINAL, SENT))
 
     def has(self, name: str) -> bool:
         return self.files.has(name)
@@ -231,36 +230,13 @@ class Spool(Struct, frozen=True, kw_only=True):
             stage: Stage = next((stage for stage in _TOLD if seen is None or stage == seen.stage), "running")
             # First: an attempt that an engine cut off is lost, though its worker wrote an end.
             return "ended" if stage not in OVER and self.has(FINAL) else stage
-        if self.is_held():
-            return "sent" if self.waits() else "running"
-        # After it was asked who holds it: the end may come between the two.
-        if self._has_end():
-            return "ended"
-        holder = self.holder()
-        if holder is not None and holder.host != this_host():
-            return "elsewhere"
-        if holder is not None and holder.group is not None and group_lives(holder.group, holder.mark):
-            return "orphaned"
-        return "lost" if self.has(BEGAN) else "never-started"
-
-    def waits(self) -> bool:
-        """Whether the worker has told that it waits, and has not begun."""
-        return self.has(SEEN) and not self.has(BEGAN) and not self.has(FINAL)
-
-    def _has_end(self) -> bool:
-        """Whether there is an end that can be read."""
-        with contextlib.suppress(StoreError):
-            return self.get(End) is not None
-        return False
+        found: Stage = stage_of(self.folder)
+        return found
 
 
 def run_at(folder: Path) -> str:
     """The whole name of the run whose folder this one, `work/`, lies in."""
     return "/".join(folder.parts[-3:-1])
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(encode(value), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
 
 def name_holder(descriptor: int, pid: int, group: int | None = None, mark: str = "") -> None:

@@ -11,10 +11,9 @@ from tests.conftest import REPOSITORY
 STARTERS = {
     "running/programs.py",  # git, nvidia-smi, sysctl, gh, ssh, and what the user's settings name
     "running/launch/process.py",  # what the user runs
-    "running/executors/local.py",  # Python, for workers
     "agents/mcp/tool_calls.py",  # itself
-    "cluster/far.py",  # Python, for workers behind ssh
-    "cluster/ray_driver.py",  # Python, for workers on a node of Ray
+    "store/spool_stage.py",  # Python, for workers
+    "cluster/ray_driver.py",  # Python, to compile their code
 }
 _CALLS = {
     "Popen",

@@ -23,6 +23,7 @@ NO_WRITERS = {"rule.replace"}
 
 WRITERS = {
     "store/folder.py": "the one place",
+    "store/spool_stage.py": "what a worker complains of, also where no logbook is",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "cluster/far.py": "on the other machine: its spools, where no logbook is",
     "cluster/ray_driver.py": "on a node of Ray: the standard library alone is there",

@@ -27,7 +27,8 @@ from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config, load_user_config
-from logbook_agent.store.parse import dump_yaml, parse_json, parse_yaml
+from logbook_agent.store.json_text import parse_json
+from logbook_agent.store.parse import dump_yaml, parse_yaml
 from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.plain import clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor

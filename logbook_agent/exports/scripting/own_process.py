@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from logbook_agent.model.run import Exit
+from logbook_agent.model.worker_report import Exit
 from logbook_agent.running.launch.process import Inside, JobOutcome, Stream
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace

@@ -11,9 +11,10 @@ from msgspec import Struct, field
 from logbook_agent.findings.cases import Case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import JUDGED
-from logbook_agent.model.run import Device, Row, Scalar
+from logbook_agent.model.run import Row, Scalar
 from logbook_agent.model.values import canonical, parse_scalar, spelt
 from logbook_agent.model.values import is_number as _is_number
+from logbook_agent.model.worker_report import Device
 from logbook_agent.text.phrases import listed
 
 ABSENT = "—"

@@ -19,14 +19,15 @@ from logbook_agent.findings.progress import RunProgress, progress_of
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
-from logbook_agent.model.run import End, Run
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import End
 from logbook_agent.running.executors.contract import PIECE_BYTES
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.running.reading import known_keys
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import LOG
-from logbook_agent.store.spool import SENT, Spool
+from logbook_agent.store.run_files import LOG, SENT
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 

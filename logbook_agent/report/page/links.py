@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from logbook_agent.features import hook_module
-from logbook_agent.model.run import Artifact, Run
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Artifact
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.as_html import visible

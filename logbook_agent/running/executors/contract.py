@@ -10,34 +10,21 @@ import abc
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from logbook_agent.model.errors import LogbookError, ToolError
-from logbook_agent.model.run import Device, Host
 from logbook_agent.running.programs import NoAnswer
+from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Spool
-
-if TYPE_CHECKING:
-    # Workers import this module.
-    from logbook_agent.text.commands.launchers import Launched
-    from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.commands.launchers import Launched
+from logbook_agent.text.redaction.redactor import Redactor
 
 T = TypeVar("T")
 # Of a log, at most so much at once.
 PIECE_BYTES = 1 << 20
-
-
-class MachineFacts(Struct, frozen=True, kw_only=True):
-    """What is known of the machine of an executor: `version` is that of this package there, `python` what its workers
-    run in."""
-
-    host: Host = field(default_factory=Host)
-    python: str | None = None
-    version: str | None = None
-    devices: tuple[Device, ...] = ()
 
 
 class Unavailable(ToolError):

@@ -18,7 +18,8 @@ from msgspec import structs
 
 from logbook_agent.model.errors import BudgetSpent, StoreError, ToolError, UsageError
 from logbook_agent.model.header import NO_BUDGET
-from logbook_agent.model.run import OVER, Run, Stage
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import OVER, Stage
 from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, units_of
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.local import log_from

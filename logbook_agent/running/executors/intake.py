@@ -19,14 +19,15 @@ from pathlib import Path
 from msgspec import Struct, field, structs
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.model.run import OVER, Began, End, Exit, Run, Stage, noted
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import OVER, Began, End, Exit, Stage, noted
 from logbook_agent.running.executors.contract import LogGrows
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, run_at
+from logbook_agent.store.run_files import ERRORS, FINAL, LOG, SENT
+from logbook_agent.store.spool import Seen, Sent, Spool, run_at
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import duration
 
@@ -120,7 +121,7 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         run = run if began is None else with_facts(run, began)
         sent = spool.get(Sent)
         run = structs.replace(run, job=sent.job if sent is not None else None)
-        book.keep_files(spool, is_whole=end is not None)
+        book.keep_files(spool)
         if end is None:
             return book.write_run(_without_end(run, stage, _errors(spool, workspace), reading))
         clocks: tuple[str, ...] = ()
@@ -171,24 +172,17 @@ def finish(workspace: Workspace, book: Book, run: Run, why: str) -> Run | None:
 
 
 def _changed(book: Book, spool: Spool, run: Run, end: End) -> tuple[str, ...]:
-    """Problems of a log and of kept files that are not what the worker wrote, in the spool or where they were moved to
-    already."""
+    """A problem of a log that is not what the worker wrote, in the spool or where it was moved to already."""
+    if end.output is None or not end.output.log_bytes:
+        return ()
     folders = (spool.folder, book.run_folder(run.entry, run.run))
-
-    def digest(name: str) -> str | None:
-        path = next((folder / name for folder in folders if os.path.lexists(folder / name)), None)
-        with contextlib.suppress(StoreError):
-            return None if path is None else book.files.digest(path)
-        return ""
-
-    found = []
-    if end.output is not None and end.output.log_bytes and (now := digest(LOG)) != end.output.sha256:
-        how = "is missing" if now is None else "was changed after the run: its digest differs"
-        found.append(f"the log {how}")
-    for artifact in end.artifacts:
-        if artifact.kept is not None and digest(artifact.kept) != artifact.sha256:
-            found.append(f"the copy of {artifact.name} is missing or was changed: its digest differs")
-    return tuple(found)
+    path = next((folder / LOG for folder in folders if os.path.lexists(folder / LOG)), None)
+    if path is None:
+        return ("the log is missing",)
+    with contextlib.suppress(StoreError):
+        if book.files.digest(path) == end.output.sha256:
+            return ()
+    return ("the log was changed after the run: its digest differs",)
 
 
 def _clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple[str, ...]:

@@ -3,32 +3,19 @@ a run here is, by its spool."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 
-from logbook_agent import __version__
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import (
-    PIECE_BYTES,
-    Executor,
-    MachineFacts,
-    Submission,
-    for_each,
-)
-from logbook_agent.running.provenance.machine import host_facts, visible_devices
+from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, Submission, for_each
+from logbook_agent.running.provenance.machine import MachineFacts, machine_facts
 from logbook_agent.running.worker.work import Work, write_work
-from logbook_agent.store.names import LOG
-from logbook_agent.store.processes import MARK, end_command
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Spool, name_holder
+from logbook_agent.store.processes import MARK
+from logbook_agent.store.run_files import BEGAN, ERRORS, FINAL, LOG
+from logbook_agent.store.spool import Spool, name_holder
+from logbook_agent.store.spool_stage import start_worker, stop_worker
 
-# How long a worker may take to say who it is.
-_NAMED_S = 10.0
-_PAUSE_S = 0.02
 # Starts a worker. -P: a folder that a user works in may hold modules of any name.
 _WORKER = (sys.executable, "-P", "-m", "logbook_agent.worker")
 # Processes of ours that may still run: an object that is forgotten would complain of them.
@@ -45,7 +32,7 @@ class Local(Executor):
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        return hello(self._environ)
+        return machine_facts(self._environ)
 
     def start(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Executor.start`."""
@@ -58,23 +45,13 @@ class Local(Executor):
         _started[:] = [process for process in _started if process.poll() is None]
         spool.files.remove(ERRORS)
         write_work(work, spool.files)
-        errors = spool.files.create_log(ERRORS)
+        environ = {name: value for name, value in {**self._environ, **secrets}.items() if name != MARK}
         try:
-            process = subprocess.Popen(
-                [*self._worker, str(spool.folder), "--lock", str(claim)],
-                env={name: value for name, value in {**self._environ, **secrets}.items() if name != MARK},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
-                pass_fds=(claim,),
-            )
+            process = start_worker(self._worker, spool.folder, environ, cwd=None, lock=claim)
         except OSError as error:
             raise ToolError(
                 f"no worker was started: {error.strerror or error}", cause="refused by the system"
             ) from error
-        finally:
-            os.close(errors)
         _started.append(process)
         name_holder(claim, process.pid)
 
@@ -84,34 +61,12 @@ class Local(Executor):
 
 
 def _stop(spool: Spool) -> None:
-    stage, holder = spool.stage(), spool.holder()
-    group = holder.group if holder is not None and stage == "orphaned" else None
-    if holder is not None and group is not None and not end_command(group, holder.mark):
+    if (group := stop_worker(spool.folder)) is not None:
         raise ToolError(
             f"process {group} does not end",
             cause="it was sent SIGKILL, but the kernel has not ended it yet",
             hint=f"look at it: ps -o stat,wchan,cmd -p {group}",
         )
-    deadline = time.monotonic() + _NAMED_S
-    while stage in ("sent", "running") and time.monotonic() < deadline:
-        holder = spool.holder()
-        # Until the worker is named, the lock names the client that started it.
-        if holder is not None and holder.pid != os.getpid() and spool.is_held():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(holder.pid, signal.SIGTERM)
-            return
-        time.sleep(_PAUSE_S)
-        stage = spool.stage()
-
-
-def hello(environ: Mapping[str, str]) -> MachineFacts:
-    """Which machine this is."""
-    return MachineFacts(
-        host=host_facts(),
-        python=".".join(map(str, sys.version_info[:3])),
-        version=__version__,
-        devices=visible_devices(environ),
-    )
 
 
 def log_from(spool: Spool, offset: int) -> bytes:

@@ -10,17 +10,20 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.run import Exit, Host, Run, noted
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Exit, Host, noted
 from logbook_agent.running.executors.contract import Executor, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, work_of
 from logbook_agent.running.programs import NoAnswer
-from logbook_agent.running.worker.work import sealed
+from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import Seen, Spool
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.script import command_words
 from logbook_agent.text.phrases import duration
+from logbook_agent.text.redaction.redactor import Redactor
 
 # Pauses between attempts: the first, and the longest.
 FIRST_S, MOST_S = 1.0, 30.0
@@ -139,3 +142,28 @@ def _submission(
     if claim is None:
         raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
     return Submission(spool=spool, claim=claim, work=work, secrets=secrets, pin=plan.pin), run
+
+
+# -- work without its secrets ------------------------------------------------------------------------
+
+
+def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
+    """The work without secrets, and the values that are missing in it by the names of their variables."""
+    shown = enumerate(zip(work.argv, redactor.argv(work.argv), strict=True))
+    hidden = {f"argv.{place}": (f"{OWN}{place}", word) for place, (word, safe) in shown if word != safe}
+    hidden |= {f"env.{name}": (name, v) for name, v in work.env.items() if redactor.named(name, v) != v}
+    if redactor.text(work.executable) != work.executable:
+        hidden["executable"] = f"{OWN}EXECUTABLE", work.executable
+    secrets = redactor.secrets_in_argv(work.argv)
+    hidden |= {f"secrets.{place}": (f"{OWN}VALUE_{place}", secret.value) for place, secret in enumerate(secrets)}
+    safe = structs.replace(
+        work,
+        argv=tuple("" if f"argv.{place}" in hidden else word for place, word in enumerate(work.argv)),
+        words=command_words(redactor.argv(work.argv)),
+        env={name: "" if f"env.{name}" in hidden else value for name, value in work.env.items()},
+        executable="" if "executable" in hidden else work.executable,
+        keep=tuple(map(redactor.text, work.keep)),
+        secrets=tuple(structs.replace(secret, value="") for secret in secrets),
+        hidden={place: name for place, (name, _) in hidden.items()},
+    )
+    return safe, dict(hidden.values())

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from msgspec import structs
 
-from logbook_agent.model.run import Exit
+from logbook_agent.model.worker_report import Exit
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
 from logbook_agent.running.launch.signals import Family, Ladder, StopRequests, described, reap_adopted
 from logbook_agent.text.phrases import listed

@@ -13,12 +13,11 @@ from msgspec import structs
 
 from logbook_agent.model.code import CHECKOUT
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Output
+from logbook_agent.model.worker_report import Output
 from logbook_agent.running.launch.process import Stream
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.phrases import visible, without_escapes
-from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.stream import StreamRedactor
+from logbook_agent.text.redaction.known_values import KnownValues, ValueStream
 
 MAX_LOG_BYTES = 256 * 1024 * 1024
 TAIL_LINES = 40
@@ -44,17 +43,15 @@ class OutputLog:
     def __init__(
         self,
         path: Path,
-        redactor: Redactor,
+        values: KnownValues,
         *,
         files: Folder,
         max_bytes: int = MAX_LOG_BYTES,
     ) -> None:
-        self._file, self._redact = _LogFile(path, files, max_bytes), redactor.text
-        # What only a pattern finds is taken out when the run is taken in.
-        values = structs.replace(redactor, by_value=True)
-        self._streams: dict[Stream, StreamRedactor] = {
-            "stdout": StreamRedactor(values),
-            "stderr": StreamRedactor(values),
+        self._file, self._redact = _LogFile(path, files, max_bytes), values.text
+        self._streams: dict[Stream, ValueStream] = {
+            "stdout": ValueStream(values),
+            "stderr": ValueStream(values),
         }
         self._lines = 0
         self._open_line: dict[Stream, bool] = {"stdout": False, "stderr": False}
@@ -88,7 +85,7 @@ class OutputLog:
     def idle(self) -> None:
         """Nothing came for a moment: what is safe of the incomplete lines goes to the log too."""
         for stream, safe in self._streams.items():
-            self._take(stream, safe.flush_idle())
+            self._take(stream, safe.idle())
 
     def finish(self) -> Output:
         """Closes the log. `bytes` and `lines` count what was printed, the digest is that of the log."""

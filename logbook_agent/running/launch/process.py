@@ -16,9 +16,8 @@ from typing import IO, Literal, Protocol
 from msgspec import Struct
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
-from logbook_agent.model.run import Exit
+from logbook_agent.model.worker_report import Exit
 from logbook_agent.store.processes import own_peak_bytes
-from logbook_agent.text.commands.script import has_pipe
 
 Stream = Literal["stdout", "stderr"]
 
@@ -47,7 +46,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     def pipe_problems(self, exit: Exit) -> tuple[str, ...]:
         """What is to be said of the pipes of a script that has ended so."""
-        if not self.shell or not has_pipe(self.argv[0]):
+        if not self.shell or "|" not in self.argv[0]:
             return ()
         if "pipefail" not in shell_words():
             return (f"{UNSEEN}: neither /bin/sh nor bash has pipefail here",)

@@ -14,10 +14,10 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Contention
+from logbook_agent.model.worker_report import Contention
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, marked_variables
-from logbook_agent.store.spool import FINAL, LOCK
+from logbook_agent.store.run_files import FINAL, LOCK
 
 # Where the /proc and /sys of the machine lie, in a container that is shown others.
 HOST_ROOT = "LOGBOOK_HOST_ROOT"

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from msgspec import Struct, field, structs
 
-from logbook_agent.model.code import Code, CodeRules, UntrackedFile
+from logbook_agent.model.code import Code, CodeRules, CommandWords, UntrackedFile
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Problem, noted, withheld
+from logbook_agent.model.worker_report import Problem, noted, withheld
 from logbook_agent.running.provenance.git_calls import try_git, working_tree
 from logbook_agent.running.provenance.named_files import NamedFiles, files_named, unnamed_sources
 from logbook_agent.store.places import Repository, branch_of, repository_of
@@ -89,11 +89,12 @@ def is_same_code(
 
 
 class CodeLook(Struct, frozen=True):
-    """Which code `argv` runs in `cwd`. `root`: the logbook root; `keep`: the most bytes of a text to keep."""
+    """Which code a command of these words runs in `cwd`. `root`: the logbook root; `keep`: the most bytes of a text to
+    keep."""
 
     cwd: Path
     root: Path
-    argv: Sequence[str]
+    words: CommandWords
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     rules: CodeRules = field(default_factory=CodeRules)
     keep: int = KEEP_BYTES
@@ -105,7 +106,7 @@ class CodeLook(Struct, frozen=True):
         everything but branch and untracked files. What went wrong with git is a problem, never an exception.
         """
         repository, looked = repository_of(self.cwd), time.time()
-        named = files_named(self.argv, self.cwd)
+        named = files_named(self.words, self.cwd)
         named = named._replace(read=[path for path in named.read if not self.rules.is_output(str(path))])
         top = repository.top if repository is not None else self.cwd
         try:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import collections
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from logbook_agent.model.run import Contention, Device, Host
+from logbook_agent import __version__
+from logbook_agent.model.worker_report import Contention, Device, Host
 from logbook_agent.running.programs import find_program, output_of
 from logbook_agent.running.provenance.contention import load_now
 
@@ -36,6 +38,26 @@ def names_in(folder: Path) -> list[str]:
             return sorted(entry.name for entry in found)
     except OSError:
         return []
+
+
+class MachineFacts(Struct, frozen=True, kw_only=True):
+    """What is known of the machine of an executor: `version` is that of this package there, `python` what its workers
+    run in."""
+
+    host: Host = field(default_factory=Host)
+    python: str | None = None
+    version: str | None = None
+    devices: tuple[Device, ...] = ()
+
+
+def machine_facts(environ: Mapping[str, str]) -> MachineFacts:
+    """Which machine this is."""
+    return MachineFacts(
+        host=host_facts(),
+        python=".".join(map(str, sys.version_info[:3])),
+        version=__version__,
+        devices=visible_devices(environ),
+    )
 
 
 def host_facts(root: Path = Path("/")) -> Host:

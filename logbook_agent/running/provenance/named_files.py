@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from logbook_agent.model.code import CodeRules
-from logbook_agent.model.run import InputFile
-from logbook_agent.text.commands.script import simple_commands_of
+from logbook_agent.model.code import CodeRules, CommandWords
+from logbook_agent.model.worker_report import InputFile
 
 MAX_NAMED = 64
 # Of untracked code.
@@ -30,7 +29,6 @@ _OUTPUT_FLAG = re.compile(
     r"-o|--?(?![\w-]*(?:input|config|load|from))(?:[\w-]+-)?"
     r"(?:out|output|export|log|save|dump|trace|profile|results?|report|json|csv|checkpoint|ckpt)(?![a-z])[\w-]*"
 )
-_REDIRECTED = re.compile(r">{1,2}\s*([^\s;&|<>()'\"]+)")
 # A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
 
@@ -43,15 +41,11 @@ class NamedFiles(NamedTuple):
     written: set[Path]
 
 
-def files_named(argv: Sequence[str], cwd: Path) -> NamedFiles:
+def files_named(words: CommandWords, cwd: Path) -> NamedFiles:
     found: dict[Path, None] = {}
-    written: set[Path | None] = set()
-    # Of a shell's text, too.
-    words = ("sh", "-c", argv[0]) if len(argv) == 1 and " " in argv[0] else argv
-    for target in _REDIRECTED.findall("\n".join(words)):
-        written.add(_file(target, cwd))
-    for simple in simple_commands_of(words):
-        for word, is_output in _words([w.text for w in simple if not w.expanded]):
+    written = {_file(target, cwd) for target in words.written}
+    for simple in words.simple:
+        for word, is_output in _words(simple):
             path = _file(word, cwd)
             if path is not None and is_output:
                 written.add(path)

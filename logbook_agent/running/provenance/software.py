@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from logbook_agent.model.code import CommandWords
 from logbook_agent.running.provenance.machine import names_in
-from logbook_agent.text.commands.script import simple_commands_of, uses_uv
 
 PACKAGES = frozenset(
     {
@@ -47,13 +47,13 @@ PATTERNS = (
 
 
 def software_versions(
-    argv: Sequence[str], cwd: Path, environ: Mapping[str, str], extra: Sequence[str] = ()
+    words: CommandWords, cwd: Path, environ: Mapping[str, str], extra: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Versions by package name (`-`, lower case) and of `python`, for what `argv` runs in `cwd`.
+    """Versions by package name (`-`, lower case) and of `python`, for what a command runs in `cwd`.
 
     `extra` names further packages. Empty when no Python is found behind the command.
     """
-    python = interpreter_of(argv, cwd, environ)
+    python = interpreter_of(words, cwd, environ)
     if python is None:
         return {}
     wanted = PACKAGES | {_normal(name) for name in extra}
@@ -67,16 +67,15 @@ def software_versions(
     return found
 
 
-def interpreter_of(argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Path | None:
+def interpreter_of(words: CommandWords, cwd: Path, environ: Mapping[str, str]) -> Path | None:
     """The Python that the first command with one runs in; a script's `#!` line tells it as well."""
-    if uses_uv(argv):
+    if words.uses_uv:
         folder = cwd / environ.get("UV_PROJECT_ENVIRONMENT", ".venv")
         uv_python = folder / "bin/python"
         return uv_python if uv_python.exists() else None
-    for simple in simple_commands_of(argv):
+    for simple in words.simple:
         # `taskset -c 1 python bench.py`: of what stands behind the program, the name tells a Python.
-        named = (word.text for word in simple[1:] if is_python(word.text))
-        for word in (simple[0].text, *named):
+        for word in (simple[0], *filter(is_python, simple[1:])):
             path = _which(word, cwd, environ)
             python = None if path is None else _python_behind(path, cwd, environ)
             if python is not None:
@@ -89,10 +88,10 @@ def is_python(word: str) -> bool:
     return _PYTHON_NAME.fullmatch(posixpath.basename(word)) is not None
 
 
-def imported_from(argv: Sequence[str], cwd: Path, environ: Mapping[str, str], *, within: Path) -> list[Path]:
+def imported_from(words: CommandWords, cwd: Path, environ: Mapping[str, str], *, within: Path) -> list[Path]:
     """The folders below `within` from which the Python behind a command imports packages that were installed as
     editable."""
-    python = interpreter_of(argv, cwd, environ)
+    python = interpreter_of(words, cwd, environ)
     found: dict[Path, None] = {}
     for folder in _layout(python)[1] if python is not None else ():
         for name in names_in(folder):

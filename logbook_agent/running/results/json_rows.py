@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
+from logbook_agent.model.run import Failure, Measurement, Row, Scalar
 from logbook_agent.model.units import DIRECTIONS
 from logbook_agent.model.values import finite, is_number
+from logbook_agent.model.worker_report import Device
 from logbook_agent.running.results.result_lines import MAX_KEYS, cut
 
 Problem = Callable[[str], None]

@@ -13,8 +13,9 @@ from msgspec import Struct, field, structs
 
 from logbook_agent.model.gates import SAME
 from logbook_agent.model.header import STEP
-from logbook_agent.model.run import Curve, Measurement, Problem, Row, noted
+from logbook_agent.model.run import Curve, Measurement, Row
 from logbook_agent.model.values import is_digest_name
+from logbook_agent.model.worker_report import Problem, noted
 from logbook_agent.running.results.classifier import Classifier, KnownKeys, PointSink, RowPoints
 from logbook_agent.running.results.fold import (
     fold,
@@ -26,15 +27,14 @@ from logbook_agent.running.results.fold import (
     measured,
     parted,
 )
+from logbook_agent.running.results.reporting_lines import ResultLine, split_line
 from logbook_agent.running.results.result_lines import (
     MAX_KEYS,
     PlainForms,
-    ResultLine,
     ResultWords,
     cut,
     digests_of,
     of_rank,
-    split_line,
     words_of,
 )
 

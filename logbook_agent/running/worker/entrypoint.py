@@ -21,25 +21,25 @@ from pathlib import Path
 from msgspec import structs
 
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
-from logbook_agent.model.run import Began, End, Exit, noted
+from logbook_agent.model.worker_report import Began, End, Exit, noted
 from logbook_agent.running.launch.signals import StopRequests, adopt, own_session
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.tree import slot
 from logbook_agent.running.worker.work import (
     Stream,
-    Turn,
     Work,
     Workplace,
     environ_of,
     read_work,
-    redactor_of,
     unsealed,
+    values_of,
 )
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import HAS_PROC
-from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, ROOM, Heartbeat, Seen, Spool, name_holder
+from logbook_agent.store.run_files import BEGAN, CLOSED, FINAL, ROOM, SEEN
+from logbook_agent.store.spool import Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.phrases import stamp
 
 HEARTBEAT_S = 5.0
@@ -67,6 +67,10 @@ def main(args: Sequence[str] | None = None) -> int:
     except LogbookError as error:
         print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
         return error.exit_code
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
 
 
 def stop_with_parent() -> None:
@@ -97,20 +101,15 @@ def _work(spool: Spool, lock: int | None) -> int:
 
 def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops: StopRequests) -> None:
     """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
-    redactor = redactor_of(work, environ)
-    spool = structs.replace(spool, redactor=lambda: redactor)
-    place = Workplace(
-        environ=environ,
-        redactor=redactor,
-        now=lambda: datetime.now(UTC),
-        files=spool.files,
-    )
-    watch = SpoolWatch(spool, lambda group: name_holder(held, os.getpid(), group, work.mark), place.now)
+    values = values_of(work, environ)
+    spool = structs.replace(spool, redactor=lambda: values)
+    place = Workplace(environ=environ, values=values, now=now, files=spool.files)
+    watch = SpoolWatch(spool, lambda group: name_holder(held, os.getpid(), group, work.mark))
     patience_s = _PATIENCE_S
     try:
-        with turn(work, environ, stops, watch.waits) as found, slot(work) as own:
-            held_on = (own.descriptor,) if own.descriptor is not None else ()
-            place = structs.replace(place, turn=structs.replace(found, keeps=(*found.keeps, *held_on)))
+        with turn(work, environ, stops, watch.waits) as (devices, problems), slot(work) as own:
+            keeps = [descriptor for descriptor in (*devices, own.descriptor) if descriptor is not None]
+            place = structs.replace(place, keeps=tuple(keeps), problems=problems)
             spool.files.write(ROOM, os.urandom(_ROOM_BYTES), durable=False)
             end = perform(own.work, place, watch, stops)
             end = structs.replace(end, problems=(*end.problems, *noted(*own.problems())))
@@ -119,7 +118,7 @@ def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops
             raise  # the command may have been started, and nobody saw its end
         patience_s = 0.0  # nothing is lost that is not known
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
-        end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=noted(said))
+        end = End(ended=stamp(now()), duration_s=0.0, exit=Exit(never_started=True), problems=noted(said))
     write_end(spool, end, patience_s=patience_s)
 
 
@@ -148,30 +147,19 @@ def write_end(
 class SpoolWatch:
     """Writes what becomes known to the spool. The command goes on when a heartbeat cannot be written."""
 
-    def __init__(
-        self,
-        spool: Spool,
-        name_group: Callable[[int], None],
-        now: Callable[[], datetime],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._spool, self._name_group, self._now, self._clock = spool, name_group, now, clock
+    def __init__(self, spool: Spool, name_group: Callable[[int], None]) -> None:
+        self._spool, self._name_group = spool, name_group
         self._last: str | None = None
-        self._waits_for: str | None = None
-        self._bytes = 0
-        self._beaten = float("-inf")
+        self._bytes, self._beaten = 0, float("-inf")
 
     def waits(self, text: str) -> None:
         """The run has not begun, for this reason."""
-        if text != self._waits_for:
-            self._waits_for = text
-            with contextlib.suppress(StoreError):
-                self._spool.put(Seen(stage="sent", said=text))
+        with contextlib.suppress(StoreError):
+            self._spool.put(Seen(stage="sent", said=text))
 
     def began(self, facts: Began) -> None:
         self._spool.put(facts)
-        if self._waits_for is not None:
+        if self._spool.has(SEEN):
             with contextlib.suppress(StoreError):
                 self._spool.put(Seen(stage="running"))
 
@@ -190,18 +178,19 @@ class SpoolWatch:
     def done(self) -> None: ...
 
     def _beat(self) -> None:
-        now = self._clock()
-        if now - self._beaten < HEARTBEAT_S:
+        if time.monotonic() - self._beaten < HEARTBEAT_S:
             return
-        self._beaten = now
+        self._beaten = time.monotonic()
         # On a full disk the next one may succeed.
         with contextlib.suppress(StoreError):
-            self._spool.put(Heartbeat(at=stamp(self._now()), last=self._last, bytes=self._bytes))
+            self._spool.put(Heartbeat(at=stamp(now()), last=self._last, bytes=self._bytes))
 
 
 # -- waiting for devices -----------------------------------------------------------------------------
 
 
+# What holds the devices, and what went wrong.
+Taken = tuple[tuple[int, ...], tuple[str, ...]]
 # The devices that runs take turns at, in place of those that are found; `none`: there is no queue.
 DEVICES, NONE = "LOGBOOK_DEVICES", "none"
 
@@ -222,12 +211,12 @@ def devices_needed(work: Work, environ: Mapping[str, str], root: Path = Path("/"
 
 
 @contextlib.contextmanager
-def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Callable[[str], None]) -> Iterator[Turn]:
+def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Callable[[str], None]) -> Iterator[Taken]:
     """The turn of a run, until the block is left. While it waits, `waits` is told for what. Raises
     ToolError when it is to be stopped before its turn has come."""
     devices = devices_needed(work, environ)
     if not devices:
-        yield Turn()
+        yield (), ()
         return
     queue = Queue(files=Folder(queue_folder(environ)))
     with contextlib.ExitStack() as stack:
@@ -244,7 +233,7 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
                         if stops.take():
                             raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")
         except StoreError as error:
-            found = Turn(problems=(f"it did not wait for {', '.join(devices)}: {error.message}",))
+            found: Taken = (), (f"it did not wait for {', '.join(devices)}: {error.message}",)
         else:
-            found = Turn(keeps=(mine.descriptor,))
+            found = (mine.descriptor,), ()
         yield found

@@ -6,17 +6,15 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import structs
 
 from logbook_agent import __version__
-from logbook_agent.features import hook_module
 from logbook_agent.model.code import Code
-from logbook_agent.model.codec import utf8
-from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Began, Contention, End, Exit, noted
+from logbook_agent.model.errors import ToolError, UsageError
+from logbook_agent.model.worker_report import Began, Contention, End, Exit, noted
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Inside, Job, JobOutcome
@@ -27,20 +25,17 @@ from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_pro
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.named_files import input_facts
 from logbook_agent.running.provenance.software import relevant_env, software_versions
-from logbook_agent.running.results.result_lines import split_line
+from logbook_agent.running.worker.left_files import collect, named_files
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import CODE, LOG
 from logbook_agent.store.processes import ENTRY_ID, MARK, RESULT_FILE, RUN, SETUP
-from logbook_agent.store.spool import RESULT
-from logbook_agent.text.commands.script import several_hosts
+from logbook_agent.store.run_files import CODE, LOG, RESULT
 from logbook_agent.text.phrases import stamp
-from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.known_values import KnownValues
 
-# Of a line that may name a file; so many names are taken.
-_LINE_BYTES, _MOST_NAMED = 1 << 16, 20_000
 _DIGEST_CHARS = 16
+_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}", re.ASCII)
 # The code of a run that took longer is looked at again.
 _SECOND_LOOK_S = 1.0
 
@@ -65,7 +60,7 @@ class _Sinks:
 
 def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, inside: Inside | None = None) -> End:
     """Execute the command and return how it ended. Its log, the diff of its code, small untracked files and the files
-    that it left to be kept are written to the folder of the workplace, redacted.
+    that it left to be kept are written to the folder of the workplace, without the values of known secrets.
 
     The caller holds `stops`, so that a request to stop leaves no execution without an end. `inside` is done in this
     process, instead of the command.
@@ -73,7 +68,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     code = code_now(work, place)
     facts = facts_now(work, place, code)
     watch.began(facts)
-    log = OutputLog(place.files.path / LOG, place.redactor, files=place.files, max_bytes=work.log_bytes)
+    log = OutputLog(place.files.path / LOG, place.values, files=place.files, max_bytes=work.log_bytes)
     sinks = _Sinks(log, watch)
     contention, root = facts.contention, host_root(place.environ)
     result_file = Path(os.path.realpath(place.files.path)) / RESULT
@@ -105,44 +100,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         read=written.copied() if written is not None else None,
         problems=(*facts.problems, *changes, *noted(*spent, *log.problems, *outcome.problems)),
     )
-    artifacts, not_kept = _artifacts(work, place, named_files(place.files), stops)
+    artifacts, not_kept = collect(work, place, named_files(place.files), stops.take)
     return structs.replace(end, artifacts=artifacts, problems=(*end.problems, *noted(*not_kept)))
-
-
-def named_files(files: Folder) -> list[str]:
-    """The files that the command names in its log, as it names them."""
-    found: list[str] = []
-    try:
-        with files.open(LOG) as log:
-            for line in iter(lambda: log.readline(_LINE_BYTES), b""):
-                said = split_line(line.decode("utf-8", "replace")) if b"ARTIFACT" in line else None
-                if said is not None and said.kind == "ARTIFACT" and len(found) < _MOST_NAMED:
-                    found.append(said.body)
-    except (StoreError, OSError):
-        return []
-    return found
-
-
-def _artifacts(
-    work: Work, place: Workplace, named: Sequence[str], stops: StopRequests
-) -> tuple[tuple[Artifact, ...], tuple[str, ...]]:
-    """The files that the work asks to keep and those that the command named, after they were copied; and problems."""
-    if not work.keep and not named:
-        return (), ()
-    collecting = hook_module("collects")
-    if collecting is None:
-        return (), ("no file was kept: the feature 'artifacts' is missing",)
-    found = collecting.collect(
-        patterns=work.keep,
-        named=named,
-        cwd=Path(work.cwd),
-        left_out=Path(work.root),
-        files=place.files,
-        redactor=place.redactor,
-        stops=stops.take,
-    )
-    away = "the launcher carried the command to another machine, and what it wrote there cannot be kept"
-    return found.artifacts, (*found.problems, *((away,) if work.is_carried and found.problems else ()))
 
 
 # -- facts -----------------------------------------------------------------------------------------
@@ -154,22 +113,22 @@ def code_now(work: Work, place: Workplace) -> CodeFacts:
     if work.is_carried and not work.syncs:
         return CodeFacts()
     environ = {**place.environ, **work.env}
-    return CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
+    return CodeLook(Path(work.cwd), Path(work.root), work.words, environ, work.rules).facts()
 
 
 def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
     """The facts of a run on this machine, as they are now. The diff and small untracked files of its code, which was
     `found`, are kept."""
-    cwd, environ, turn, code = Path(work.cwd), {**place.environ, **work.env}, place.turn, work.code
+    cwd, environ, code = Path(work.cwd), {**place.environ, **work.env}, work.code
     if not work.is_carried or work.syncs:
         # What was brought here with the work was kept where it came from.
-        code = code or keep_code(found, files=place.files, redactor=place.redactor)
+        code = code or keep_code(found, files=place.files, values=place.values)
     facts = Began(
         started=stamp(place.now()),
         host=host_facts(),
         software={"logbook-agent": __version__},
         code=code,
-        problems=noted(*turn.problems, *found.problems, *_several_hosts(work, environ)),
+        problems=noted(*place.problems, *found.problems),
     )
     if work.is_carried:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
@@ -181,7 +140,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         facts,
         started=stamp(place.now()),
         devices=visible_devices(environ),
-        software={**software_versions(work.argv, cwd, environ, work.packages), **facts.software},
+        software={**software_versions(work.words, cwd, environ, work.packages), **facts.software},
         env=relevant_env(environ, work.env_patterns),
         contention=structs.replace(contention or Contention(), runs=runs) if runs else contention,
         inputs=inputs,
@@ -197,42 +156,29 @@ def _runs_beside(work: Work, place: Workplace) -> tuple[str, ...]:
     return other_runs(here.parent, work.mark) if work.takes_turns else ()
 
 
-def _several_hosts(work: Work, environ: Mapping[str, str]) -> list[str]:
-    hosts = several_hosts(("sh", "-c", *work.argv) if work.shell else work.argv, environ)
-    return [f"{hosts}: devices, load and code are those of one host"] if hosts is not None else []
-
-
-def keep_code(found: CodeFacts, *, files: Folder, redactor: Redactor) -> Code:
-    """The code, after its diff and small untracked files were written to a folder, redacted and named by their
-    content."""
+def keep_code(found: CodeFacts, *, files: Folder, values: KnownValues) -> Code:
+    """The code, after its diff and small untracked files were written to a folder without the values of known secrets,
+    and named by their content."""
 
     def kept(content: bytes | None, ending: str) -> str | None:
         if content is None:
             return None
-        content = _redacted_bytes(redactor, content)
+        content = values.data(content)
         name = f"{CODE}/{hashlib.sha256(content).hexdigest()[:_DIGEST_CHARS]}{ending}"
         files.make(CODE)
         files.write(name, content, durable=False)
         return name
 
     untracked = (
-        structs.replace(
-            file, kept=kept(found.untracked.get(file.path), f"-{_safe_name(redactor, utf8(Path(file.path).name))}")
-        )
+        structs.replace(file, kept=kept(found.untracked.get(file.path), _ending(file.path)))
         for file in found.code.untracked
     )
     return structs.replace(found.code, diff_kept=kept(found.diff, ".diff"), untracked=tuple(untracked))
 
 
-def _safe_name(redactor: Redactor, name: str) -> str:
-    """The name of a file without a secret in it; in lower case: of one content, two names differ by more than that."""
-    safe = redactor.text(name)
-    return (name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")).lower()
-
-
-def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:
-    text = data.decode("utf-8", "surrogateescape")
-    return redactor.text(text).encode("utf-8", "surrogateescape")
+def _ending(path: str) -> str:
+    ending = Path(path).suffix
+    return ending if _ENDING.fullmatch(ending) else ""
 
 
 # -- the process -----------------------------------------------------------------------------------
@@ -266,6 +212,6 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         env=env,
         timeout_s=work.limit_s,
         stall_s=work.stall_s,
-        keeps=place.turn.keeps,
+        keeps=place.keeps,
         mark=work.mark,
     )

@@ -13,16 +13,15 @@ from typing import Literal, Protocol
 
 from msgspec import Struct, field, structs
 
-from logbook_agent.model.code import Code, CodeRules
+from logbook_agent.model.code import Code, CodeRules, CommandWords
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.run import Began
+from logbook_agent.model.worker_report import Began
 from logbook_agent.store.folder import PROSE_BYTES, Folder
-from logbook_agent.store.parse import parse_json
-from logbook_agent.store.spool import WORK
-from logbook_agent.text.redaction.names import secrets_in
-from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.shapes import Rule
+from logbook_agent.store.json_text import parse_json
+from logbook_agent.store.run_files import WORK
+from logbook_agent.text.redaction.known_values import KnownValues
+from logbook_agent.text.redaction.names import Secret, secrets_in
 
 Stream = Literal["stdout", "stderr"]
 
@@ -39,14 +38,16 @@ class Awaited(Struct, frozen=True, kw_only=True):
 class Work(Struct, frozen=True, kw_only=True):
     """One execution of one command, with all that a worker needs to make it without the logbook.
 
-    `executable` is what argv[0] resolved to (empty: the worker looks for it), `env` is set for the process.
+    `words`: what is to be known of argv. `executable` is what argv[0] resolved to (empty: the worker looks for it),
+    `env` is set for the process.
     `is_carried`: a launcher's prefix carries the command to yet another machine, so the facts of the worker's machine
     do not apply. `root` is the folder of logbooks, which is not part of the code; `code` identifies the synced files,
     if the folder is not a repository. `env_patterns` and `packages` name what is recorded beyond the defaults,
-    `secret_names` and `secret_rules` what is hidden beyond them.
+    `secret_names` the variables whose values are hidden beyond them.
 
     `hidden`: the places whose values are secrets and left out (`argv.3`, `env.HF_TOKEN`), each with the variable that
-    holds the value where the worker runs. So sealed work can be written to any disk.
+    holds the value where the worker runs. So sealed work can be written to any disk. `secrets`: those in the words of
+    the command, which may be printed without what shows that they are secret.
 
     `mark` is the whole name of the run, which marks the processes of the command.
 
@@ -68,6 +69,7 @@ class Work(Struct, frozen=True, kw_only=True):
     entry: str
     run: int
     argv: tuple[str, ...]
+    words: CommandWords = CommandWords()
     executable: str
     shell: bool = False
     cwd: str
@@ -84,7 +86,7 @@ class Work(Struct, frozen=True, kw_only=True):
     env_patterns: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     secret_names: tuple[str, ...] = ()
-    secret_rules: tuple[Rule, ...] = ()
+    secrets: tuple[Secret, ...] = ()
     hidden: dict[str, str] = field(default_factory=dict)
     mark: str = ""
     tree: str = ""
@@ -101,23 +103,17 @@ class Work(Struct, frozen=True, kw_only=True):
         return min((limit for limit in (self.timeout_s, self.left_s) if limit is not None), default=None)
 
 
-class Turn(Struct, frozen=True, kw_only=True):
-    """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
-    as it runs; and what went wrong."""
-
-    keeps: tuple[int, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
 class Workplace(Struct, frozen=True, kw_only=True):
-    """Where a worker works: the environment and the clock there, what is hidden before it reaches a file, the folder
-    for its `files`, and its turn."""
+    """Where a worker works: the environment and the clock there, the values that are hidden before they reach a file,
+    the folder for its `files`, descriptors that the command inherits (`keeps`), so that its devices are taken as long
+    as it runs, and what went wrong before."""
 
     environ: Mapping[str, str]
-    redactor: Redactor
+    values: KnownValues
     now: Callable[[], datetime]
     files: Folder
-    turn: Turn = Turn()
+    keeps: tuple[int, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Watch(Protocol):
@@ -145,24 +141,6 @@ class Watch(Protocol):
 OWN = "LOGBOOK_SECRET_"
 
 
-def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
-    """The work without secrets, and the values that are missing in it by the names of their variables."""
-    shown = enumerate(zip(work.argv, redactor.argv(work.argv), strict=True))
-    hidden = {f"argv.{place}": (f"{OWN}{place}", word) for place, (word, safe) in shown if word != safe}
-    hidden |= {f"env.{name}": (name, v) for name, v in work.env.items() if redactor.named(name, v) != v}
-    if redactor.text(work.executable) != work.executable:
-        hidden["executable"] = f"{OWN}EXECUTABLE", work.executable
-    safe = structs.replace(
-        work,
-        argv=tuple("" if f"argv.{place}" in hidden else word for place, word in enumerate(work.argv)),
-        env={name: "" if f"env.{name}" in hidden else value for name, value in work.env.items()},
-        executable="" if "executable" in hidden else work.executable,
-        keep=tuple(map(redactor.text, work.keep)),
-        hidden={place: name for place, (name, _) in hidden.items()},
-    )
-    return safe, dict(hidden.values())
-
-
 def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
     """The work with its secrets, which are variables of `environ`. Raises ToolError for one that is not set."""
     missing = sorted({name for name in work.hidden.values() if name not in environ})
@@ -178,6 +156,9 @@ def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
         argv=tuple(found.get(f"argv.{place}", word) for place, word in enumerate(work.argv)),
         env={name: found.get(f"env.{name}", value) for name, value in work.env.items()},
         executable=found.get("executable", work.executable),
+        secrets=tuple(
+            structs.replace(secret, value=found[f"secrets.{place}"]) for place, secret in enumerate(work.secrets)
+        ),
         hidden={},
     )
 
@@ -201,8 +182,8 @@ def environ_of(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith(OWN)}
 
 
-def redactor_of(work: Work, environ: Mapping[str, str]) -> Redactor:
-    """The redactor of unsealed work and of the variables around it."""
+def values_of(work: Work, environ: Mapping[str, str]) -> KnownValues:
+    """The secrets of unsealed work and of the variables around it."""
     names = work.secret_names
-    known = Redactor(secrets=secrets_in(environ, names), extra_names=names, extra_rules=work.secret_rules)
-    return known.knowing((*secrets_in(work.env, names), *known.secrets_in_argv(work.argv)))
+    found = (*secrets_in(environ, names), *secrets_in(work.env, names), *work.secrets)
+    return KnownValues(secrets=tuple(dict.fromkeys(found)))

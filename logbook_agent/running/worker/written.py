@@ -15,10 +15,10 @@ from pathlib import Path
 from msgspec import structs
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import WrittenFacts
+from logbook_agent.model.worker_report import WrittenFacts
 from logbook_agent.running.worker.work import Awaited, Work
 from logbook_agent.store.folder import Folder, read_named
-from logbook_agent.store.spool import READ
+from logbook_agent.store.run_files import READ
 
 # In a command, the file that logbook provides. What the copies are called.
 PLACE, FILE, BESIDE, NAMES = "{file}", "file", "beside", "names"

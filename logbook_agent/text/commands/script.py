@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from logbook_agent.model.code import CommandWords
 from logbook_agent.text.commands.launchers import given_options, remote_part
 from logbook_agent.text.shell_words import has_expansion, split_env_word
 
@@ -33,6 +34,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_REDIRECTED = re.compile(r">{1,2}\s*([^\s;&|<>()'\"]+)")
 _SUCCEEDS = re.compile(r"(?:\|\||[;\n])\s*(?:true|:)\s*$")
 _WRAPPERS = frozenset({"env", "nohup", "nice", "time", "exec", "stdbuf", "timeout", "caffeinate"})
 _WRAPPER_VALUES = frozenset({"-u", "-n", "-k", "-s", "-C", "--unset", "--signal", "--kill-after", "--chdir"})
@@ -99,6 +101,16 @@ def simple_commands_of(argv: Sequence[str]) -> tuple[Simple, ...]:
     A launcher of the built-in shape is followed to its remote command, `bash -lc` into its script.
     """
     return _expand(tuple(map(Word, argv)), _DEPTH)
+
+
+def command_words(argv: Sequence[str]) -> CommandWords:
+    """What a worker needs to know of the words of a command; one word with blanks is a script."""
+    words = ("sh", "-c", argv[0]) if len(argv) == 1 and " " in argv[0] else tuple(argv)
+    return CommandWords(
+        simple=tuple(tuple("" if w.expanded else w.text for w in simple) for simple in simple_commands_of(words)),
+        written=tuple(_REDIRECTED.findall("\n".join(words))),
+        uses_uv=uses_uv(words),
+    )
 
 
 def _expand(words: Simple, depth: int) -> tuple[Simple, ...]:

@@ -1,59 +1,25 @@
 r"""The finders: each gives the places in a text where secrets stand.
 
-known        values of secret-named variables, in the forms of `names`
 keys         prefixes of `shapes` before random characters
 patterns     the rules of `shapes`, and those of a project
 credentials  user and password in an address
 key_blocks   private keys, which may go on over several lines
 
-and in `redactor`: values behind the name of a secret. They read a text of many lines at once, and find in it what they
-would find in each line alone. Only a private key, and the value behind a name at the end of a line, may stand in the
-next lines.
+Values of secret-named variables are found by `known_values`, values behind the name of a secret by `redactor`. All read
+a text of many lines at once, and find in it what they would find in each line alone. Only a private key, and the value
+behind a name at the end of a line, may stand in the next lines.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 from logbook_agent.text.redaction import shapes
-from logbook_agent.text.redaction.names import WORDS, Secret, is_reference, mark
+from logbook_agent.text.redaction.known_values import PART, Finder, Span
+from logbook_agent.text.redaction.names import WORDS, is_reference
 from logbook_agent.text.redaction.shapes import Rule
-
-
-class Span(NamedTuple):
-    """`text[start:end]` is a secret of a kind, or the value of a variable; what shows that it is one begins at
-    `begin`."""
-
-    begin: int
-    start: int
-    end: int
-    kind: str
-    variable: str = ""
-
-    @property
-    def shown(self) -> str:
-        return f"${self.variable}" if self.variable else mark(self.kind)
-
-
-Finder = Callable[[str], Iterable[Span]]
-# What parts the words of a command that are looked at together: a blank to every pattern, and in no word.
-PART = "\x1f"
-
-
-def edited(text: str, spans: Iterable[Span]) -> str:
-    """The text with every span replaced, in each of the words over which it reaches; of those that overlap nothing is
-    left."""
-    pieces, at = [""], 0
-    for span in sorted(spans, key=lambda span: span.start):
-        start = max(at, span.start)
-        if span.start >= at:
-            pieces += [text[at:start], span.shown]
-        pieces += [PART, pieces[-1]] * text.count(PART, start, span.end)
-        at = max(at, span.end)
-    return "".join([*pieces, text[at:]])
 
 
 def joined(argv: Sequence[str]) -> str:
@@ -81,23 +47,6 @@ def any_of(words: Mapping[str, str]) -> str:
 def before(text: str, at: int) -> str:
     """What stands before a place on the same line, as far as it matters."""
     return text[max(0, at - 512) : at].rpartition("\n")[2]
-
-
-# -- known values ----------------------------------------------------------------------------------------
-
-
-def known(forms: Mapping[str, Secret]) -> Finder:
-    """The known secrets, by each of their forms; the longest first."""
-    ordered = sorted(forms.items(), key=lambda form: -len(form[0]))
-
-    def find(text: str) -> Iterator[Span]:
-        for form, secret in ordered:
-            at = text.find(form)
-            while at >= 0:
-                yield Span(at, at, at + len(form), secret.kind or "", "" if secret.kind else secret.name)
-                at = text.find(form, at + 1)
-
-    return find
 
 
 # -- keys and other shapes -------------------------------------------------------------------------------

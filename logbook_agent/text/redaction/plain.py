@@ -12,8 +12,8 @@ from msgspec import structs
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError
-from logbook_agent.model.run import noted
 from logbook_agent.model.values import is_number
+from logbook_agent.model.worker_report import noted
 from logbook_agent.text.redaction.names import (
     OF_MANY,
     Secret,

@@ -8,18 +8,18 @@ import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from logbook_agent.text.phrases import with_places, without_escapes
+from logbook_agent.text.phrases import without_escapes
 from logbook_agent.text.redaction import finders
-from logbook_agent.text.redaction.finders import PART, Finder, Span, any_of, before, edited, joined, key_lines, lowered
+from logbook_agent.text.redaction.finders import any_of, before, joined, key_lines, lowered
+from logbook_agent.text.redaction.known_values import PART, Finder, KnownValues, Span, edited, looks, seen
 from logbook_agent.text.redaction.names import (
     MIN_LENGTH,
     OF_MANY,
     STEMS,
     VARIABLE,
     Secret,
-    forms_of,
     is_looked_for,
     is_secret_value,
     looks_random,
@@ -206,22 +206,17 @@ _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MOST_PASSES = 6
 _SHORT, _LONG = 256, re.compile("[A-Za-z0-9]{20}")
-# Words in UTF-16, whichever byte comes first.
-_WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 
 
-class Redactor(Struct, frozen=True, dict=True):
+class Redactor(KnownValues, frozen=True, dict=True):
     """Known secrets become `$NAME`, those known by their shape or name `[redacted:KIND]`.
 
     Redacting twice changes nothing more. `extra_names` are further names that hold secrets, `extra_rules` further
     shapes; they can hide more, but keep nothing from being hidden.
     """
 
-    secrets: tuple[Secret, ...] = ()
     extra_names: tuple[str, ...] = ()
     extra_rules: tuple[Rule, ...] = ()
-    # Only known values are looked for.
-    by_value: bool = False
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
         """The same redactor with further known secrets; itself where there are none."""
@@ -234,14 +229,9 @@ class Redactor(Struct, frozen=True, dict=True):
         return hashlib.sha256(repr((self.extra_names, self.extra_rules)).encode()).hexdigest()[:16]
 
     @functools.cached_property
-    def needles(self) -> tuple[bytes, ...]:
-        """Every form of every known secret."""
-        return tuple(form.encode("utf-8", "surrogatepass") for form in self.forms)
-
-    @functools.cached_property
-    def forms(self) -> dict[str, Secret]:
-        """The known secrets by each of their forms."""
-        return {form: secret for secret in reversed(self.secrets) for form in forms_of(secret.value)}
+    def values(self) -> KnownValues:
+        """The known secrets alone, for a worker."""
+        return KnownValues(secrets=self.secrets)
 
     @functools.cached_property
     def _names(self) -> frozenset[str]:
@@ -250,12 +240,9 @@ class Redactor(Struct, frozen=True, dict=True):
     @functools.cached_property
     def _finders(self) -> tuple[Finder, Finder, Finder]:
         """For secrets, for what the end of a text leaves open, and for words that stand with secrets."""
-        known = finders.known(self.forms)
-        if self.by_value:
-            return known, _nothing, _nothing
         kind_of = self.kind_of if self._names else secret_kind
         patterns, behind = finders.patterns(self.extra_rules), behind_names(kind_of, self._names)
-        found = (known, patterns, finders.keys, finders.credentials, finders.key_blocks, behind)
+        found = (self._known, patterns, finders.keys, finders.credentials, finders.key_blocks, behind)
         words = hints(self.extra_rules, self._names)
         return lambda text: (span for find in found for span in find(text)), unfinished(kind_of), words
 
@@ -281,18 +268,18 @@ class Redactor(Struct, frozen=True, dict=True):
 
     def spans(self, text: str) -> list[Span]:
         """Where secrets stand in a text."""
-        found = list(_seen(self._finders[0], text))
+        found = list(seen(self._finders[0], text))
         # What stands for a secret is none: a rule that matches there would go on for ever.
         return [s for s in found if not _is_mark(text, s)] if found and "[redacted:" in text else found
 
     def unfinished(self, text: str) -> int:
         """Where that begins of which the lines that follow may show that it is a secret; else the length of the
         text."""
-        return min((span.begin for span in _seen(self._finders[1], text)), default=len(text))
+        return min((span.begin for span in seen(self._finders[1], text)), default=len(text))
 
     def may_hold(self, text: str) -> bool:
         """Whether the beginning of a line holds a secret, or a word that stands with secrets."""
-        return any(True for find in (self._finders[2], self._finders[0]) for _ in _seen(find, text))
+        return any(True for find in (self._finders[2], self._finders[0]) for _ in seen(find, text))
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. A word after a flag such as `--token` is its value, and so is all that follows `NAME=`
@@ -334,27 +321,12 @@ class Redactor(Struct, frozen=True, dict=True):
     def in_binary(self, data: bytes) -> bool:
         """Whether data that is no text holds a known secret, a private key or a key with a long random part, also as
         UTF-16. What is compressed is not looked into."""
-        looks = (data, b"\n".join(words[::2] for words in _WIDE.findall(data)))
-        if any(needle in look for needle in self.needles for look in looks):
+        if super().in_binary(data):
             return True
-        texts = [look.decode("latin-1") for look in looks]
+        texts = [look.decode("latin-1") for look in looks(data)]
         keys = ((text, span) for text in texts for span in finders.keys(text))
         is_long = any(_LONG.search(text, span.start, span.end) is not None for text, span in keys)
         return is_long or any(KEY_BEGINS.search(text) is not None for text in texts)
-
-
-def _nothing(_: str) -> tuple[Span, ...]:
-    return ()
-
-
-def _seen(find: Finder, text: str) -> Iterator[Span]:
-    """What is found in the text as it is, and as a terminal shows it: colours may stand between name and value."""
-    yield from find(text)
-    if "\x1b" in text or "\x9b" in text:
-        plain, places = with_places(text)
-        for span in find(plain):
-            begin, start, last = (places[at] for at in (span.begin, span.start, span.end - 1))
-            yield span._replace(begin=begin, start=start, end=last + 1)
 
 
 def _is_mark(text: str, span: Span) -> bool:

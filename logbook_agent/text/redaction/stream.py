@@ -51,12 +51,8 @@ class StreamRedactor:
             yield self._taken(len(_bytes(lines[:whole])))
 
     def flush_idle(self) -> bytes:
-        """The words of an incomplete line that are ordinary, when nothing has come for a while; where only values are
-        looked for, all of it up to where one may have begun."""
+        """The words of an incomplete line that are ordinary, when nothing has come for a while."""
         data, needles = bytes(self._pending), self._redactor.needles
-        if self._redactor.by_value:
-            begun = (n for needle in needles for n in range(len(needle)) if data.endswith(needle[:n]))
-            return self._taken(len(data) - max(begun, default=0))
         quote = min((at for at in map(data.find, _QUOTES) if at >= 0), default=len(data))
         cut = max(data.rfind(blank, 0, quote) for blank in _BLANKS) + 1
         if cut <= self._shown or b"\n" in data or self._redactor.may_hold(_text(data)):

@@ -5,11 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from logbook_agent.artifacts.collecting import CollectedFiles, collect
+from logbook_agent.artifacts.kept_files import kept
+from logbook_agent.model.worker_report import Artifact
+from logbook_agent.running.worker.left_files import collect
+from logbook_agent.running.worker.work import Work, Workplace
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.names import Secret
 from logbook_agent.text.redaction.redactor import Redactor
@@ -30,16 +35,28 @@ def place(tmp_path: Path) -> Path:
     return cwd
 
 
-def collected(cwd: Path, *patterns: str, named: tuple[str, ...] = (), **options: object) -> CollectedFiles:
-    return collect(
-        patterns=patterns,
-        named=named,
-        cwd=cwd,
-        left_out=cwd / "logbooks",
-        files=Folder(cwd.parent / "run", cwd.parent),
-        redactor=HIDDEN,
-        **options,  # type: ignore[arg-type]
+class CollectedFiles(NamedTuple):
+    artifacts: tuple[Artifact, ...]
+    problems: tuple[str, ...]
+
+
+def collected(cwd: Path, *patterns: str, stops: Callable[[], bool] = lambda: False) -> CollectedFiles:
+    """What is collected there, and taken in here."""
+    files = Folder(cwd.parent / "run", cwd.parent)
+    work = Work(
+        entry="A-000",
+        run=1,
+        argv=(),
+        executable="",
+        log_bytes=1,
+        cwd=str(cwd),
+        root=str(cwd / "logbooks"),
+        keep=patterns,
     )
+    place = Workplace(environ={}, values=HIDDEN.values, now=lambda: datetime.now(UTC), files=files)
+    left, said = collect(work, place, (), stops)
+    artifacts, problems = kept(left, files, HIDDEN)
+    return CollectedFiles(artifacts, (*said, *problems))
 
 
 def copies(cwd: Path) -> dict[str, bytes]:

@@ -7,8 +7,8 @@ import io
 import pytest
 from PIL import Image
 
-from logbook_agent.artifacts.matching import NotAllowed, place_of
 from logbook_agent.artifacts.media import BINARY, PLAIN, SVG, ending, media_type
+from logbook_agent.running.worker.left_files import NotAllowed, place_of
 
 NOT_BELOW = "it is not below the working folder of the command"
 

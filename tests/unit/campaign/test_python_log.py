@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import logbook_agent
 from logbook_agent import INSIDE, log, result_line
-from logbook_agent.running.results.result_lines import split_line, split_pairs
+from logbook_agent.running.results.reporting_lines import split_line
+from logbook_agent.running.results.result_lines import split_pairs
 
 
 class Scalar:

@@ -22,6 +22,7 @@ from logbook_agent.running import programs
 from logbook_agent.running.programs import NoAnswer, ProgramAnswer, run_program
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import Seen, Sent, Spool
+from logbook_agent.text.redaction.redactor import by_shape
 from tests.contract.running.executors.conftest import is_gone, wait_for
 
 pytestmark = pytest.mark.slow
@@ -104,7 +105,7 @@ def test_an_answer_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) 
 
 def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
-    spool = Spool(files=Folder(tmp_path / "open/A-000.01", tmp_path))
+    spool = Spool(files=Folder(tmp_path / "open/A-000.01", tmp_path), redactor=by_shape)
     spool.files.make()
     spool.put(Sent(folder=_FOLDER))
     secret = "hf_" + "Zk4" * 12

@@ -15,7 +15,8 @@ from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.model.entry import CONFIDENCES, KINDS, NAMED_KINDS, Entry, Field, PlannedCommand
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
-from logbook_agent.model.run import Exit, Measurement, Output, Row, Run, noted
+from logbook_agent.model.run import Measurement, Row, Run
+from logbook_agent.model.worker_report import Exit, Output, noted
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templates import Templates
 from logbook_agent.pages.views import Block, build, written

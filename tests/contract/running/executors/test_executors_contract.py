@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -102,9 +103,14 @@ def test_its_result_file_comes_back(place: Place) -> None:
 def test_what_only_a_pattern_finds_goes_when_the_run_is_taken_in(place: Place) -> None:
     key = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     (place.folder / "out.txt").write_text(f"using {key}\nRESULT tflops=1 hub={key}\n")
-    done = place.ended(place.send("cat", "out.txt"))
+    done = place.ended(place.send(*sh("cp out.txt left.txt; cat out.txt"), options=("--keep", "left.txt")))
     assert place.log(done).startswith(b"using [redacted:")
-    (place.folder / "out.txt").unlink()
+    [left] = done.artifacts
+    copy = (place.store.run_folder(done.entry, done.run) / left.kept).read_bytes()
+    assert copy.startswith(b"using [redacted:")
+    assert (left.sha256, left.bytes) == (hashlib.sha256(copy).hexdigest(), len(copy))
+    for name in ("out.txt", "left.txt"):
+        (place.folder / name).unlink(missing_ok=True)
     assert files_with(place.folder, key.encode()) == []
     assert place.cli("doctor").code == 0
 

@@ -84,10 +84,12 @@ def test_a_sweep_under_kills(started: Cli, folder: Path) -> None:
 
 
 def test_a_command_that_takes_runs_in_is_killed(local: Place) -> None:
-    """At any instant: what it had not done, the next command does, and once."""
-    chance, env = random.Random(1), dict(os.environ)
+    """At any instant: what it had not done, the next command does, and once; and it takes out what looks secret."""
+    chance, env, key = random.Random(1), dict(os.environ), b"A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    prints = f"K=p_{key.decode()}; echo gh$K | tee left.txt"
     for number in range(4):
-        local.send(*sh(f"echo $PPID > worker{number}; echo RESULT tflops={number + 2}"))
+        script = f"echo $PPID > worker{number}; {prints}; echo RESULT tflops={number + 2}"
+        local.send(*sh(script), options=("--keep", "left.txt"))
         wait_for(lambda: is_gone(local.number(f"worker{number}")))  # noqa: B023
         client = subprocess.Popen([*LOGBOOK, "status"], cwd=local.folder, env=env, stdout=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -97,6 +99,12 @@ def test_a_command_that_takes_runs_in_is_killed(local: Place) -> None:
     assert local.cli("status").code == 0
     runs = [local.store.runs(entry_id)[0] for entry_id in local.store.entry_ids()]
     assert [samples(run) for run in runs] == [[[2]], [[3]], [[4]], [[5]]]
+    for run in runs:
+        folder = local.store.run_folder(run.entry, run.run)
+        kept = [(folder / name).read_bytes() for name in ("output.log", run.artifacts[0].kept)]
+        assert all(data.startswith(b"[redacted:github-token]") for data in kept)
+    written = [path.read_bytes() for path in local.store.folder.rglob("*") if path.is_file()]
+    assert not any(b"ghp_" + key in data for data in written)
     view = local.store.view_path.read_text()
     assert [view.count(f"tflops: {value}.000") for value in (2, 3, 4, 5)] == [1] * 4
     local.cli("doctor", "--fix")

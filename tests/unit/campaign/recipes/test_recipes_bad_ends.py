@@ -14,7 +14,8 @@ from logbook_agent.campaign.sweep_progress import Tally
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import made_of_plan, record_of
-from logbook_agent.model.run import Exit, Measurement, Row, Run, Scalar
+from logbook_agent.model.run import Measurement, Row, Run, Scalar
+from logbook_agent.model.worker_report import Exit
 
 MODES = """\
 name: modes

@@ -15,7 +15,8 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
+from logbook_agent.model.run import Failure, Measurement, Row, Scalar
+from logbook_agent.model.worker_report import Device
 from logbook_agent.text.markdown import cell
 from tests.contract.exports.full_store import original_cell
 

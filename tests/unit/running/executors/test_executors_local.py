@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import End, Exit
+from logbook_agent.model.worker_report import End, Exit
 from logbook_agent.running.worker.entrypoint import write_end
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import Spool

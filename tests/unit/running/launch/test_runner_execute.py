@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from logbook_agent.model.run import Exit
+from logbook_agent.model.worker_report import Exit
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.process import Graces, Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.model.run import Output
+from logbook_agent.model.worker_report import Output
 from logbook_agent.running.launch.output_log import LogExcerpt, OutputLog
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.names import Secret
@@ -22,7 +22,7 @@ REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
 
 
 def log_in(folder: Path, **options: int) -> OutputLog:
-    return OutputLog(folder / "output.log", REDACTOR, files=Folder(folder), **options)
+    return OutputLog(folder / "output.log", REDACTOR.values, files=Folder(folder), **options)
 
 
 def finished(log: OutputLog, folder: Path) -> Output:

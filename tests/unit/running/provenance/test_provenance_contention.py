@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from logbook_agent.model.run import BUSY, IDLE, STOLEN, Contention, busy_text, is_busy
+from logbook_agent.model.run import BUSY, IDLE, STOLEN, busy_text, is_busy
+from logbook_agent.model.worker_report import Contention
 from logbook_agent.running.provenance.contention import counters, until_now
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook
+from logbook_agent.text.commands.script import command_words
 
 Git = Callable[..., str]
 PART = 'a "pärt"\\'
 
 
 def facts(folder: Path, root: str = "logbooks") -> CodeFacts:
-    found = CodeLook(folder, folder / root, ["true"], keep=10**6).facts()
+    found = CodeLook(folder, folder / root, command_words(["true"]), keep=10**6).facts()
     assert found.problems == ()
     return found
 
@@ -63,7 +64,7 @@ def test_a_root_in_a_submodule_is_left_out(nested: Path) -> None:
     (root / "e.yaml").write_text("1\n")
     subprocess.run(["git", "add", "-A"], cwd=nested / PART, check=True)
     (nested / PART / "x.py").write_text("part\n")
-    found = CodeLook(nested, root, ["true"], keep=10**6).facts()
+    found = CodeLook(nested, root, command_words(["true"]), keep=10**6).facts()
     assert found.diff is not None
     assert b"+part\n" in found.diff
     assert b"e.yaml" not in found.diff

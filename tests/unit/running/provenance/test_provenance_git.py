@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook
+from logbook_agent.text.commands.script import command_words
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +48,9 @@ def repo(tmp_path: Path) -> Path:
 
 
 def facts(top: Path, *argv: str, root: str = "logbooks", keep: int = 1000) -> CodeFacts:
-    return replace(CodeLook(top, top / root, argv or ("true",), ENV, keep=keep).facts(), look=None, looked=0.0)
+    return replace(
+        CodeLook(top, top / root, command_words(argv or ("true",)), ENV, keep=keep).facts(), look=None, looked=0.0
+    )
 
 
 def identity(top: Path, *argv: str, root: str = "logbooks") -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.run import Contention, Device
+from logbook_agent.model.worker_report import Contention, Device
 from logbook_agent.running.provenance.machine import other_users, visible_devices
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.running.provenance.software import software_versions
+from logbook_agent.text.commands.script import command_words
 
 FOUND = {"python": "3.12.4", "jax": "0.7.0", "ml-dtypes": "0.5.1"}
 
@@ -40,7 +41,7 @@ def script(path: Path, text: str) -> Path:
 def test_the_python_behind_a_command(tmp_path: Path, argv: list[str]) -> None:
     folder = venv(tmp_path / ".venv")
     env = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin"}
-    assert software_versions([w.format(folder) for w in argv], tmp_path, env) == FOUND
+    assert software_versions(command_words([w.format(folder) for w in argv]), tmp_path, env) == FOUND
 
 
 @pytest.mark.parametrize(
@@ -55,20 +56,20 @@ def test_a_script_names_its_python(tmp_path: Path, head: str) -> None:
     folder = venv(tmp_path / ".venv")
     tool = script(folder / "bin/tool", head.format(folder))
     env = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin"}
-    assert software_versions(["tool", "-x"], tmp_path, env) == FOUND
-    assert software_versions([str(tool)], tmp_path, env) == FOUND
+    assert software_versions(command_words(["tool", "-x"]), tmp_path, env) == FOUND
+    assert software_versions(command_words([str(tool)]), tmp_path, env) == FOUND
 
 
 def test_a_command_without_a_python_gives_nothing(tmp_path: Path) -> None:
     env = {"PATH": "/usr/bin:/bin"}
     for argv in (["true"], ["nowhere"], ["uv", "run", "x.py"], ["bash", "-c", "echo hi"], []):
-        assert software_versions(argv, tmp_path, env) == {}
+        assert software_versions(command_words(argv), tmp_path, env) == {}
     script(tmp_path / "s", "#!/bin/sh\ntrue\n")
-    assert software_versions(["./s"], tmp_path, env) == {}
+    assert software_versions(command_words(["./s"]), tmp_path, env) == {}
 
 
 def test_the_python_path_comes_first(tmp_path: Path) -> None:
     folder = venv(tmp_path / ".venv")
     (tmp_path / "own/jax-9.9.dist-info").mkdir(parents=True)
-    found = software_versions([str(folder / "bin/python")], tmp_path, {"PYTHONPATH": "own"})
+    found = software_versions(command_words([str(folder / "bin/python")]), tmp_path, {"PYTHONPATH": "own"})
     assert found["jax"] == "9.9"

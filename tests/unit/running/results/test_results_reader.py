@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Device, Measurement, Row
+from logbook_agent.model.run import Measurement, Row
 from logbook_agent.model.values import parse_scalar
+from logbook_agent.model.worker_report import Device
 from logbook_agent.running.results import reader as reader_module
 from logbook_agent.running.results.classifier import KnownKeys
 from logbook_agent.running.results.reader import ResultReader, ResultReading
