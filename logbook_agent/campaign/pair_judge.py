@@ -180,9 +180,7 @@ class PairJudge:
             return ""
         borne_out = {f.is_replicated for f in answer.goals}
         if answer.is_settled and None in borne_out and False not in borne_out:
-            # It had fewer pairs than settled the first one.
-            is_short = answer.pairs < 2 * max((f.judged for f in answer.goals), default=0)
-            way = f"; more pairs may{self._second_sitting(answer)}" if is_short else ""
+            way = f"; more pairs may{self._second_sitting(answer)}" if advice.may_replicate(answer) else ""
             return f"; not replicated: no later sitting settles it alone{way}"
         return f"; {answer.confidence} ({'; '.join(answer.reasons)})"
 

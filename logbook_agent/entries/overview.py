@@ -49,6 +49,8 @@ def overview(
     answer = status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
     if (closed := answer.get("closed")) is not None:
         closed["conclusion"] = with_numbers(found, closed["conclusion"], plain=True)
+    if "summary" in answer:
+        answer["summary"] = with_numbers(found, answer["summary"], plain=True)
     return answer
 
 

@@ -100,8 +100,14 @@ def replicate(records: Records, answer: Answer, now: datetime) -> str:
     stated = records.entry(answer.entry).comparison
     if stated is None or not _has_command(stated) or stated.design.fixed:
         return ""
-    is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart(answer, now)
-    return second_sitting(answer, stated) if is_due else ""
+    is_open = answer.is_settled and answer.confidence == "exploratory" and may_replicate(answer)
+    return second_sitting(answer, stated) if is_open and is_apart(answer, now) else ""
+
+
+def may_replicate(answer: Answer) -> bool:
+    """Whether pairs of a second sitting may still settle an answer alone: it has had less than twice the pairs that
+    settled the first."""
+    return answer.sittings < 2 or answer.pairs < 3 * max((f.judged for f in answer.goals), default=0)
 
 
 def is_apart(answer: Answer, now: datetime) -> bool:

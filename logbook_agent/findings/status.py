@@ -134,7 +134,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
         latest = sorted(answers, key=lambda one: (one.entry in past, -order[one.entry]))
         shown = [one for one in latest if not thread.superseded_by(one.entry)]
         yield _newest("answers", [_comparison(found, one, here) for one in shown])
-    yield _newest("decisions", [_decision(e) for e in _not_superseded(thread, thread.decisions)])
+    yield _newest("decisions", [_decision(found, e) for e in _not_superseded(thread, thread.decisions)])
     yield _criteria(header, here)
     yield _newest("running", [{k: v for k, v in one.data().items() if v is not None} for one in reversed(here.runs)])
     yield _newest("detached_series", reversed(here.series))
@@ -209,9 +209,13 @@ def _failed(one: Failed) -> dict[str, object]:
     return {name: text for name, text in told.items() if text or name != "command"}
 
 
-def _decision(entry: Summary) -> dict[str, object]:
-    """A decision; of one about the code of an entry, which, whether it was kept, and its commit."""
+def _decision(found: Findings, entry: Summary) -> dict[str, object]:
+    """A decision; of one about the code of an entry, which, whether it was kept, and the commit that holds it."""
     about = {"decides": entry["decides"], "kept": entry["kept"], "commit": entry["commit"]}
+    stated = found.entry(entry["decides"]).comparison if entry["decides"] else None
+    code = stated.code.get(stated.question.sides[0]) if stated is not None else None
+    if code is not None and code.dirty and code.commit == entry["commit"]:
+        del about["commit"]  # on which its changes were made, and which does not hold them
     return _said(entry, entry["decision"]) | {name: value for name, value in about.items() if value is not None}
 
 
