@@ -1,4 +1,4 @@
-"""What an engine starts on another machine: `python -P CODE worker FOLDER ...`, `unit FOLDER` in a job of Slurm, or
+"""What an engine starts on another machine: `python -P CODE worker FOLDER ...`, `unit FOLDER` in a batch job, or
 `task PARENT FOLDER` on Ray."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _make_unit(first: Path) -> int:
     After one that was stopped, no other starts."""
     others = sorted(first.parent.glob(f"{first.name}-*"), key=lambda place: int(place.name.rpartition("-")[2]))
     for other in others:
-        # What Slurm writes there when it ends the job concerns each of them.
+        # What the engine writes there when it ends the job concerns each of them.
         far.link(first / "worker.err", other / "worker.err")
     code = 0
     for place in (first, *others):

@@ -56,7 +56,8 @@ class FarState(Struct, frozen=True, kw_only=True):
 
 class Remote(Executor):
     """Starts workers on the machine that `shell` leads to. A scheduler has methods of its own: `launch`, `judged`,
-    `end`, where it does not share a disk with its nodes `states`, and where a submission can be lost `has_arrived`."""
+    `end`; `states` where it is asked about all jobs at once or shares no disk with its nodes, `folders` where one job
+    makes several runs, and `has_arrived` where a submission can be lost."""
 
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
     hands_over = True

@@ -1,11 +1,15 @@
 """Making a run from its work order.
 
-A number is reserved; `run.json` says that the run has started, before its command does; the command runs, and its log
-grows; `run.json` says how it ended. Cut off anywhere, the record tells how far it came.
+A number is reserved, and a folder `work/` made; the code and the machine are looked at; `run.json` says that the run
+has started, before its command does; the command runs, and its log grows; `run.json` says how it ended. Cut off before
+the first `run.json`, an empty folder is left; later, any command finishes the record from what is in `work/`
+(`executors/intake.py`).
 
-In the foreground this process executes the command, with the user's terminal and standard input. Where an executor is
-named, a worker of its own does, on this machine or another one, and `executors/dispatch.py` takes in what it left.
-Either way the work is done by `perform`, which knows no logbook.
+In the foreground this process executes the command, with the user's terminal and standard input. Detached, or where an
+executor is named, `executors/submission.py` writes the first `run.json` and starts a worker, on this machine or another
+one (`cluster/README.md`), which writes to `work/` alone; `executors/dispatch.py` follows it, and `executors/intake.py`
+writes the second. Either way the work is done by `perform`, which knows no logbook; where a launcher submits the
+command, nobody of ours runs there (`cluster/submitter.py`).
 """
 
 from __future__ import annotations
@@ -68,7 +72,7 @@ def executor_of_commands(workspace: Workspace, commands: Sequence[Command]) -> s
 
 
 def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
-    """Make a run in this process, and return its final record. The record is written before the command starts."""
+    """Make a run in this process, and return its final record. Its first record is that of `_Recorder.began`."""
     number, left_s = reserve(workspace, book, plan)
     run = planned_run(workspace, book, plan, number)
     work = work_of(workspace, book, plan, number, left_s)
@@ -115,7 +119,8 @@ class Shown:
 
 
 class _Recorder(Shown):
-    """Writes what is found before the command of a run starts to its record, and shows output."""
+    """Writes the first record of a run, with what was found before its command starts; names the command in the lock;
+    shows output."""
 
     def __init__(self, book: Book, run: Run, lock: int, display: Display) -> None:
         super().__init__(display)

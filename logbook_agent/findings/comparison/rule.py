@@ -4,10 +4,12 @@ Runs are made in pairs, one of each side, and pairs in blocks of ten: in five pa
 side runs second, in the other five first. Each of the five is compared with each of the other five: 25 comparisons.
 If both sides are the same code, the draw changes nothing that is measured: whatever the noise was, it met each of the
 252 possible draws with the same chance. So the number of comparisons that favour the side has a known distribution,
-that of Mann and Whitney (for this design: Koch, 1972). A difference is claimed if 24 of 25 agree after one block, 40 of
-50 after two, 59 of 75 after three ... The same code passes any of these limits, on whatever day the blocks are made, in
-less than 5% of cases. The estimate is the median of the compared differences (Hodges, Lehmann). The interval holds the
-effects that are not rejected; "no difference" rejects the minimum effect, up and down, one-sided.
+that of Mann and Whitney (for this design: Koch, 1972). A difference is claimed if it reaches the minimum effect, and 24
+of 25 agree after one block, 40 of 50 after two, 59 of 75 after three ... (more, where several series share the 5%). The
+same code passes any of these limits, on whatever day the blocks are made, in less than 5% of cases. The estimate is the
+median of the compared differences (Hodges, Lehmann). The interval holds the effects that are not rejected; "no
+difference" rejects the minimum effect, up and down, one-sided: of an effect that is surely not zero, too, if it surely
+is smaller. What neither claims is open until the next block; the first look that settles it stands.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class Pair(NamedTuple):
 
 class Judged(NamedTuple):
     """Logs of side / base at the look that settled it, else at the last one, after so many `pairs` with a ratio;
-    `needed` pairs in all would probably settle an open one (infinity: no number would)."""
+    `needed` pairs in all would probably settle an open one (infinity: no number would). `more` and `less`: the side is
+    above or below its base, of which `judgement` makes better and worse by the direction of the metric."""
 
     outcome: Literal["open", "more", "less", "same"] = "open"
     estimate: float | None = None
