@@ -13,6 +13,7 @@ from msgspec import structs
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.findings import advice
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import Answer
@@ -229,7 +230,8 @@ class PairJudge:
     def to_keep(self) -> str:
         """How the code of a side is kept that the first sitting found to be better; empty where none is."""
         is_first = self.answer is not None and self.answer.sittings == 1
-        command = advice.decide(self.answer, self.stated) if self.answer is not None and is_first else ""
+        here = typing_place(self._series.workspace)
+        command = advice.decide(self.answer, self.stated, here) if self.answer is not None and is_first else ""
         return f"to keep the better code: {command}" if command else ""
 
     def rest(self) -> str:
