@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.seams import Store
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -220,7 +222,13 @@ def test_frozen_runs_the_code_as_it_was(ready: Cli, git: Git, folder: Path) -> N
     assert "as it was" in Store(folder, "t").log_path("T-000", 1).read_text()
     assert problems(folder, "withheld") == []
     assert (git(*tree), git("worktree", "list")) == before
-    with meanwhile(1.5, lambda: (folder / "b.sh").write_text("echo METRIC x=7\n")):
+
+    def edit_after_the_first_run() -> None:
+        while not [*at(folder / "logbooks/t/runs/T-001").glob("*/run.json")]:
+            time.sleep(0.05)
+        (folder / "b.sh").write_text("echo METRIC x=7\n")
+
+    with meanwhile(0.1, edit_after_the_first_run):
         pairs = ready(*AB, "--frozen", "--max-pairs", "4", "--", "sh", "-c", "sleep 0.2; sh b.sh")
     assert (pairs.code, pairs.data["pairs"]) == (0, 4), pairs.err
     assert all(run.rows[0].metrics["x"].samples == [1.0] for run in Store(folder, "t").runs("T-001"))
