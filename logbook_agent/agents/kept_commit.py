@@ -145,7 +145,13 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
     if ran is not None and lacks and not is_dirty:
         why, command = completing(workspace, found, record, *ran, lacks)
     elif commit is not None and not lacks and not is_in(workspace, commit):
-        why, command = "if HEAD holds the code as another commit", f"{command} --commit HEAD"
+        place, given = repository_of(workspace.cwd), (workspace.root, workspace.config.code, workspace.environ)
+        in_head = f"{command} --commit HEAD"
+        if place is not None and is_same_code(place, *given, "HEAD", commit):
+            why, command = "HEAD holds the code as another commit", in_head
+        else:
+            why = f"a branch keeps it; if HEAD holds the code as another commit: `{in_head}`; else discard {about}"
+            command = f"git branch {about.lower()} {commit[:9]}"
     return structs.replace(step, why="; ".join(filter(None, [step.why, why])), command=command)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from shlex import quote
 
-from logbook_agent.agents.patching import Action, PatchAnswer, patch
+from logbook_agent.agents.patching import Action, PatchAnswer, named_paths, patch
 from logbook_agent.cli.options import Common, argument, flag, repeated
 from logbook_agent.cli.output import write_bytes
 from logbook_agent.model.codec import encode
@@ -51,6 +50,6 @@ def _said(answer: PatchAnswer, *, undo: bool) -> str:
     lines = [f"{did.format(answer.id)} {files}"] if answer.changed else []
     lines += [f"left as they are ({why}): {listed(answer.left, 10)}"] if answer.left else []
     if undo and (kept := [path for path in answer.left if path in answer.paths]):
-        paths = " ".join(f"--paths {quote(path)}" for path in kept)
+        paths = named_paths(kept, answer.way)
         lines.append(f"to remove: logbook patch {answer.id}/{answer.run} --undo {paths}")
     return "\n".join(lines) or "nothing to change"

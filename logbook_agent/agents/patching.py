@@ -33,7 +33,8 @@ _APPLY = ("-c", "apply.ignoreWhitespace=no", "-c", "apply.whitespace=nowarn", "a
 
 class PatchAnswer(Struct, frozen=True, kw_only=True):
     """The `paths` that a run's code changes against `commit`, as far as they were asked for, and their `diff`. Of an
-    action: the paths that it `changed`, and those that it `left`: untracked files, and those that were not kept."""
+    action: the paths that it `changed`, and those that it `left`: untracked files, and those that were not kept. `way`
+    leads from the folder in which it was typed to the top, from which paths are seen."""
 
     id: str
     run: int
@@ -42,6 +43,7 @@ class PatchAnswer(Struct, frozen=True, kw_only=True):
     diff: bytes
     changed: list[str]
     left: list[str]
+    way: str = "."
 
 
 class _Git(Struct, frozen=True):
@@ -71,7 +73,8 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
     top = repository.top if repository is not None else Path(os.path.realpath(workspace.cwd))
     git = _Git(top, workspace.environ)
     diffs, inexact = _recorded(book, run, code, git)
-    diffs = _chosen(diffs, [_from_top(top, workspace.cwd, path) for path in paths])
+    way = os.path.relpath(top, os.path.realpath(workspace.cwd))
+    diffs = _chosen(diffs, [_from_top(top, workspace.cwd, path) for path in paths], way)
     left, changed = list[str](), list[str]()
     if action != "show":
         left = [] if paths else [f.path for f in code.untracked if f.path not in diffs]
@@ -93,6 +96,7 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
         diff=b"".join(diffs.values()),
         changed=changed,
         left=left,
+        way=way,
     )
 
 
@@ -178,14 +182,19 @@ def _from_top(top: Path, cwd: Path, path: str) -> Path:
     return place.relative_to(top)
 
 
-def _chosen(diffs: dict[str, bytes], places: Sequence[Path]) -> dict[str, bytes]:
+def named_paths(paths: Iterable[str], way: str) -> str:
+    """Options that name paths of a repository, seen from the folder in which this is the `way` to its top."""
+    return " ".join(f"--paths {quote(os.path.normpath(Path(way) / path))}" for path in paths)
+
+
+def _chosen(diffs: dict[str, bytes], places: Sequence[Path], way: str) -> dict[str, bytes]:
     """Those in the files and folders that are named; all of them where none is."""
     for place in places:
         if not any(Path(path).is_relative_to(place) for path in diffs):
             raise UsageError(
                 f"--paths {place}: the recorded diff does not change it",
                 cause=f"it changes {listed([*diffs], 8)}",
-                hint=f"--paths {quote(next(iter(diffs)))}",
+                hint=named_paths([next(iter(diffs))], way),
             )
     return {path: diff for path, diff in diffs.items() if not places or any(map(Path(path).is_relative_to, places))}
 

@@ -24,6 +24,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.phrases import assignments, day, listed
+from logbook_agent.text.shell_words import command_line
 
 # A baseline of more cases than this is a sweep whose case was not named.
 _MOST_CASES = 24
@@ -105,6 +106,8 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
                 cause=f"{by} says so, and what is discarded counts for nothing",
                 hint="logbook baseline --entry ID --reason '...'",
             )
+        if reference == record.id and not config:
+            _check_sides(record)
         only, others = _only(record, reference), book.contents().records
         config, numbers, runs = _measured(only, others, book.header, config)
     return Baseline(
@@ -194,6 +197,21 @@ def _only(record: Record, reference: str) -> Record:
             hint=f"--entry {there[-1]}" if there else f"logbook show {record.id}",
         )
     return structs.replace(record, runs=runs)
+
+
+def _check_sides(record: Record) -> None:
+    """Raises UsageError for an entry that compares several values, of which one is to be the baseline."""
+    stated = record.entry.comparison
+    question = stated.question if stated is not None else None
+    rows = [row for status in record.runs for row in status.run.rows]
+    if question is None or len({row.config.get(question.axis) for row in rows if row.failed is None} - {None}) < 2:
+        return
+    values = question.values
+    raise UsageError(
+        f"{record.id} compares {listed(values, 3)}",
+        cause="the baseline is one of them",
+        hint=f"name it: {command_line(['--entry', record.id, '--config', f'{question.axis}={values[0]}'])}",
+    )
 
 
 def _counts(group: Repeats, metrics: Sequence[str]) -> bool:

@@ -61,6 +61,10 @@ def _keys(frame: Frame) -> tuple[list[str], list[str]]:
     # What tells rows of one run apart is in no identity.
     known = {*frame.facts, *(name for name in frame.pseudo.values() if name != order)}
     loose = [name for name in names if name not in known]
+    sides: dict[tuple[str, str | None], set[str]] = {}
+    for case in (item.case for item in frame.items):
+        if case.part is not None:
+            sides.setdefault((case.entry, case.code), set()).add(case.part.side)
     keys = []
     for item in frame.items:
         # Where nothing but their order tells rows apart, the first is what a run with one row of it has.
@@ -70,6 +74,8 @@ def _keys(frame: Frame) -> tuple[list[str], list[str]]:
         one = {**identity(item.case), **{f"row {name}": value for name, value in own}}
         if item.case.part is not None and "commit" in one and one.get(CODE_AXIS) == item.case.part.side:
             one.pop(CODE_AXIS)  # the name that a comparison gave the code
+            if len(sides[item.case.entry, item.case.code]) > 1:  # the sides differ in data alone
+                one["files"] = item.case.files or item.case.part.side
         text = repr(sorted(one.items())).encode("utf-8", "backslashreplace")
         keys.append(hashlib.sha256(text).hexdigest()[:_DIGITS])
     return keys, names

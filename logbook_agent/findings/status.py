@@ -308,7 +308,7 @@ def _baseline(header: Header) -> dict[str, object] | None:
         "case": _text(assignments(baseline.config)),
         "numbers": [
             ({"config": _text(assignments(n.config))} if n.config else {})
-            | {"metrics": dict([*n.metrics.items()][:SHOWN])}
+            | {"metrics": {name: _rounded(value) for name, value in [*n.metrics.items()][:SHOWN]}}
             for n in baseline.numbers[:SHOWN]
         ],
         "entry": baseline.entry,

@@ -405,3 +405,30 @@ def test_head_with_one_more_comment_is_compared_in_place_and_kept(campaign: Cli,
     assert to_keep(campaign) == f"logbook keep {idea} --commit HEAD"
     assert campaign(*shlex.split(to_keep(campaign))[1:]).code == 0
     assert to_keep(campaign) == ""
+
+
+def test_a_kept_commit_whose_branch_was_deleted_gets_a_branch(campaign: Cli, git: Git, folder: Path) -> None:
+    git("checkout", "-q", "-b", "idea")
+    (folder / "bench.py").write_text("print('RESULT tflops=8')\n")
+    git("commit", "-q", "-a", "-m", "idea")
+    idea = campaign("run", "--json", "--", *COMMAND).data["id"]
+    assert campaign("keep", idea).code == 0
+    git("checkout", "-q", "-")
+    git("branch", "-q", "-D", "idea")
+    typed = shlex.split(to_keep(campaign))
+    assert typed[:2] == ["git", "branch"]
+    git(*typed[1:])
+    assert to_keep(campaign) == ""
+
+
+def test_a_path_is_printed_as_it_is_typed_in_a_folder(
+    campaign: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "new.py").write_text("x = 1\n")
+    idea = measure(campaign, folder, 2)
+    (folder / "sub").mkdir()
+    monkeypatch.chdir(folder / "sub")
+    said = campaign("patch", idea, "--undo").out
+    typed = said[said.index("logbook patch ") :].split("\n")[0]
+    assert campaign(*shlex.split(typed)[1:]).code == 0
+    assert not (folder / "new.py").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -229,3 +230,22 @@ def test_counts_that_lie_apart_are_said_first_though_they_vary(logbook: Cli, fol
     said = compared(logbook, folder, "RESULT tokens=27835N time_s=1.0N", "RESULT tokens=2513N time_s=0.5N")
     assert {name: "tokens is at most 2513" in text and "with Q=2, at least 27835" in text
             for name, text in said.items()} == dict.fromkeys(said, True)  # fmt: skip
+
+
+def test_two_codes_that_differ_in_data_are_two_cases(logbook: Cli, git: Callable[..., str], folder: Path) -> None:
+    (folder / "bench.sh").write_text("echo METRIC time_s=$(cat speed.txt)\n")
+    (folder / "speed.txt").write_text("2\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "slow")
+    git("checkout", "-q", "-b", "idea")
+    (folder / "speed.txt").write_text("1\n")
+    git("commit", "-q", "-a", "-m", "fast")
+    assert logbook("ab", "--code", "HEAD~1", "idea", "--max-pairs", "2", "--", "sh", "bench.sh").code == 0
+    [best] = logbook("status", "--json").data["best"]
+    assert (best["value"], best["low"], best["high"], best["runs"]) == (1, 1, 1, 2)
+    # A baseline is one of them.
+    refused = logbook("baseline", "--entry", "T-000", "--reason", "x", "--json")
+    assert (refused.code, refused.error["hint"].startswith("name it: --entry T-000 --config ")) == (2, True)
+    words = shlex.split(refused.error["hint"].partition(": ")[2])
+    assert logbook("baseline", *words, "--reason", "x", "--json").code == 0
+    assert logbook("baseline", "--json").data["baseline"]["numbers"][0]["metrics"] == {"time_s": 2.0}
