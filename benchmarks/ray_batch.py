@@ -107,6 +107,7 @@ def measure(rounds: int) -> Samples:
         os.chdir(folder)
         os.environ |= {"XDG_CONFIG_HOME": f"{folder}/config", "LOGBOOK_ROOT": f"{folder}/logbooks"}
         assert logbook(["start", "ray", "--prefix", "RAY"]) == 0
+        assert logbook(["note", "--plan", "Trivial runs", "--command", "true"]) == 0
         place_on(engine, cast(Any, None), Path(folder))  # nothing is typed there: it writes the settings
         jobs = Jobs(engine.address)
         for _ in range(rounds):
