@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache, partial
 
 from logbook_agent.findings.protocol import ELSEWHERE, TypingPlace
@@ -71,6 +71,34 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         now = work(run.cwd, tuple(word.replace(ANY, base) for word in run.argv), run.read)
         return (then, now) if now.mark is not None else None
 
+    def another(stated: Comparison, side: str) -> str:
+        if stated.question.axis == CODE_AXIS and side == SETUP:
+            return next(filter(None, (another(stated, value) for value in stated.question.values)), "")
+        if stated.question.axis == CODE_AXIS and "@" in side:
+            now = of(code_name(side))
+            return now[:9] if now is not None and code(code_name(side), code_hash(side)) is None else ""
+        codes = None if any(one.differed for one in stated.evaluator) else recorded(stated, side)
+        return "WORK" if codes is not None and codes[0].mark != codes[1].mark else ""
+
+    return TypingPlace(
+        of=of,
+        knows=knows,
+        code=code,
+        another=another,
+        held=_held(workspace, is_same, recorded),
+        folder=folder,
+        gone=gone,
+    )
+
+
+def _held(
+    workspace: Workspace,
+    is_same: Callable[[str, str], bool],
+    recorded: Callable[[Comparison, str], tuple[Code, Code] | None],
+) -> Callable[[Comparison, str, str], str]:
+    """What tells where the code of a side is held (`TypingPlace.held`)."""
+    place = repository_of(workspace.cwd)
+
     def holds(name: str, commit: str) -> bool:
         """Whether a commit is in the history of a name, or has the code of it, as an amended or squashed one."""
         words = ["merge-base", "--is-ancestor", commit, name]
@@ -92,13 +120,4 @@ def typing_place(workspace: Workspace) -> TypingPlace:
             return "WORK"
         return name if place is None or holds(name, "HEAD") else ELSEWHERE
 
-    def another(stated: Comparison, side: str) -> str:
-        if stated.question.axis == CODE_AXIS and side == SETUP:
-            return next(filter(None, (another(stated, value) for value in stated.question.values)), "")
-        if stated.question.axis == CODE_AXIS and "@" in side:
-            now = of(code_name(side))
-            return now[:9] if now is not None and code(code_name(side), code_hash(side)) is None else ""
-        codes = None if any(one.differed for one in stated.evaluator) else recorded(stated, side)
-        return "WORK" if codes is not None and codes[0].mark != codes[1].mark else ""
-
-    return TypingPlace(of=of, knows=knows, code=code, another=another, held=held, folder=folder, gone=gone)
+    return held
