@@ -150,7 +150,9 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
         if place is not None and is_same_code(place, *given, "HEAD", commit):
             why, command = "HEAD holds the code as another commit", in_head
         else:
-            why = f"a branch keeps it; if HEAD holds the code as another commit: `{in_head}`; else discard {about}"
+            why = (
+                f"type this to have one; or, if HEAD holds the code as another commit, `{in_head}`; or discard {about}"
+            )
             command = f"git branch {about.lower()} {commit[:9]}"
     return structs.replace(step, why="; ".join(filter(None, [step.why, why])), command=command)
 

@@ -173,7 +173,8 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
             first += f", but {files} still measures both sides; --evaluator none measures each with its own"
         return Continuation(command=anew or ab_now(entry_id, stated, here), lacks="run", first=first)
     sides = [s.run for s in record.runs if s.run.part is not None and s.run.part.side == side]
-    was_killed = [run.exit is not None and run.exit.signal == "SIGKILL" for run in sides] == [True]
+    ends = [run.exit for run in sides if run.exit is not None]
+    was_killed = [end.signal == "SIGKILL" and not end.timeout for end in ends] == [True]
     if answer.pairs or was_killed:
         # It passed on this code before, or somebody else ended it, such as a system out of memory.
         again = sweep_more(entry_id, "--retry-failed") if anew else ab_afresh(entry_id, new=False)

@@ -212,7 +212,9 @@ def _failed(one: Failed) -> dict[str, object]:
 def _decision(found: Findings, entry: Summary) -> dict[str, object]:
     """A decision; of one about the code of an entry, which, whether it was kept, and the commit that holds it."""
     about = {"decides": entry["decides"], "kept": entry["kept"], "commit": entry["commit"]}
-    stated = found.entry(entry["decides"]).comparison if entry["decides"] else None
+    # What it decides may be on another branch.
+    decided = entry["decides"] if entry["decides"] in found.thread.by_id else None
+    stated = found.entry(decided).comparison if decided is not None else None
     code = stated.code.get(stated.question.sides[0]) if stated is not None else None
     if code is not None and code.dirty and code.commit == entry["commit"]:
         del about["commit"]  # on which its changes were made, and which does not hold them

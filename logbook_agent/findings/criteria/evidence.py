@@ -116,10 +116,13 @@ def facts_of(
     """The facts of a thread, from `all_` its records and those that are `counting`; commands are typed `here`."""
     runs, hours = spent(all_, now)
     # Whether a side has the base's checksum, its comparison alone knows.
-    wrong = [(a.entry, f) for a in answers for f in a.findings if f.lacks is not None and f.lacks.what == "gate"]
+    wrong: dict[str, list[Finding]] = {}
+    for entry, f in ((a.entry, f) for a in answers for f in a.findings):
+        if f.lacks is not None and f.lacks.what == "gate":
+            wrong.setdefault(entry, []).append(f)
     found = cases(*(r for r in counting if settled(r.state)))
     return Facts(
-        rows=Rows([case for case in found if not any(_is_of(case, *one) for one in wrong)]),
+        rows=Rows([case for case in found if not any(_is_of(case, f) for f in wrong.get(case.entry, ()))]),
         metrics=records.header.metrics,
         now=now,
         runs=runs,
@@ -142,10 +145,10 @@ def facts_of(
     )
 
 
-def _is_of(case: Case, entry: str, finding: Finding) -> bool:
-    """Whether a row is of the side and the case of a finding."""
+def _is_of(case: Case, finding: Finding) -> bool:
+    """Whether a row of a comparison is of the side and the case of a finding."""
     config = case.row.config
-    is_of_side = case.entry == entry and case.part is not None and case.part.side == finding.side
+    is_of_side = case.part is not None and case.part.side == finding.side
     return is_of_side and all(canonical(config[k]) == canonical(v) for k, v in finding.config.items() if k in config)
 
 

@@ -432,3 +432,12 @@ def test_a_path_is_printed_as_it_is_typed_in_a_folder(
     typed = said[said.index("logbook patch ") :].split("\n")[0]
     assert campaign(*shlex.split(typed)[1:]).code == 0
     assert not (folder / "new.py").exists()
+
+
+def test_status_is_shown_where_what_was_decided_is_on_another_branch(campaign: Cli, folder: Path) -> None:
+    (folder / "bench.py").write_text("print('RESULT tflops=8')\n")
+    ask = ("ab", "--code", "HEAD", "WORK", "--evaluator", "none", "--max-pairs", "1")
+    idea = campaign(*ask, "--json", "--", *COMMAND).data["id"]
+    assert campaign("keep", idea).code == 0
+    at(folder / f"logbooks/moe/entries/{idea}.yaml").unlink()
+    assert campaign("status").code == 0
