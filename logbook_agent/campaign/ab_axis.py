@@ -15,7 +15,8 @@ from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.text.commands.flags import ANY, axis_option, flag_places, parse_list, with_place
+from logbook_agent.text.commands.flags import ANY, axis_option, flag_places, flags, parse_list, with_place
+from logbook_agent.text.phrases import nearest
 from logbook_agent.text.shell_words import command_line
 
 _ENV = "env:"
@@ -150,8 +151,14 @@ def _no_place(axis: AbAxis, command: Sequence[str], cwd: str) -> UsageError:
             cause=f"only one of them can take the values of --axis {axis.name}",
             hint=f"write {ANY} in place of the value that changes",
         )
-    flag = f"--{axis.name.replace('_', '-')}"
-    words = [*(("--cwd", cwd) if cwd != "." else ()), "--", *command, flag, ANY]
+    typed = [*(("--cwd", cwd) if cwd != "." else ()), "--", *command]
+    if (near := nearest(axis.name, flags(command))) is not None:
+        return UsageError(
+            f"the command has no flag for {axis.name}",
+            cause=f"it has one for {near}",
+            hint=f"logbook ab {axis_option(near, axis.values)} {command_line(typed)}",
+        )
+    words = [*typed, f"--{axis.name.replace('_', '-')}", ANY]
     return UsageError(
         f"the command has no place for the value of {axis.name}",
         cause=f"it has neither a flag of that name nor {ANY}, so every run would be the same",

@@ -109,6 +109,11 @@ def test_values_are_run_as_they_were_typed(ready: Cli, folder: Path, axis: str, 
     assert sorted(run["argv"][3] for run in runs(folder)) == sorted(words * 3)
 
 
+def test_a_flag_that_is_nearly_named_is_proposed(ready: Cli) -> None:
+    hint = refused(ready("ab", "--axis", "mdoe=base,new", "--json", "--", "sh", "bench.sh", "--mode", "base"), "mode")
+    assert hint == "logbook ab --axis mode=base,new -- sh bench.sh --mode base"
+
+
 def test_null_leaves_the_flag_out_again(ready: Cli, folder: Path) -> None:
     added(ready("ab", "--axis", "lr=null,2", "--max-pairs", "1", "--json", "--", "sh", "bench.sh", "--lr", "1"), 1)
     added(ready(*MORE), 2)
