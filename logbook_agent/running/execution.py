@@ -1,14 +1,13 @@
 """Making a run from its work order.
 
-A number is reserved, and a folder `work/` made; the code and the machine are looked at; `run.json` says that the run
-has started, before its command does; the command runs, and its log grows; `run.json` says how it ended. Cut off before
-the first `run.json`, an empty folder is left; later, any command finishes the record from what is in `work/`
-(`executors/intake.py`).
+A number is reserved, a folder `work/` made, and `run.json` says that the run has started. `perform`, which knows no
+logbook, fills the folder: the code and the machine are looked at before the command starts; the command runs, and its
+log grows; last comes how it ended. `take_in` (`executors/intake.py`) brings that into `run.json`. If the run is cut
+off, the next command does that, with what is in the folder by then.
 
-In the foreground this process executes the command, with the user's terminal and standard input. Detached, or where an
-executor is named, `executors/submission.py` writes the first `run.json` and starts a worker, on this machine or another
-one (`cluster/README.md`), which writes to `work/` alone; `executors/dispatch.py` follows it, and `executors/intake.py`
-writes the second. Either way the work is done by `perform`, which knows no logbook; where a launcher submits the
+In the foreground this process does all three, with the user's terminal and standard input. Detached, or where an
+executor is named, `executors/submission.py` does the first and starts a worker that calls `perform`, on this machine or
+another one (`cluster/README.md`); `executors/dispatch.py` follows it and takes it in. Where a launcher submits the
 command, nobody of ours runs there (`cluster/submitter.py`).
 """
 
@@ -19,19 +18,21 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
+from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, with_facts, work_of
+from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, work_of
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.reading import ended, read_run
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
-from logbook_agent.store.spool import Holder, name_holder
+from logbook_agent.store.spool import Holder, Spool, name_holder
 from logbook_agent.store.workspace import Workspace
 
 
@@ -72,23 +73,19 @@ def executor_of_commands(workspace: Workspace, commands: Sequence[Command]) -> s
 
 
 def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
-    """Make a run in this process, and return its final record. Its first record is that of `_Recorder.began`."""
+    """Make a run in this process, and return its record."""
     number, left_s = reserve(workspace, book, plan)
     run = planned_run(workspace, book, plan, number)
     work = work_of(workspace, book, plan, number, left_s)
     spool = book.begin(run)
     with spool.claimed() as lock:
         assert lock is not None, "nobody else has this folder"  # noqa: S101
-        recorder = _Recorder(book, run, lock, display)
-        place = Workplace(
-            environ=workspace.environ, values=workspace.redactor.values, now=workspace.now, files=spool.files
-        )
-        end = perform(work, place, recorder, stops, inside=plan.command.inside)
-        found = read_run(workspace, book, recorder.run, end)
-        book.keep_files(spool)
-        run = book.write_run(ended(recorder.run, end, found))
-    book.drop(spool)
-    return run
+        book.write_run(run)
+        values = workspace.redactor.values
+        spool = structs.replace(spool, redactor=lambda: values)
+        place = Workplace(environ=workspace.environ, values=values, now=workspace.now, files=spool.files)
+        spool.put(perform(work, place, _Recorder(spool, lock, display), stops, inside=plan.command.inside))
+    return take_in(workspace, book, spool) or book.reread(run)
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
@@ -119,18 +116,17 @@ class Shown:
 
 
 class _Recorder(Shown):
-    """Writes the first record of a run, with what was found before its command starts; names the command in the lock;
-    shows output."""
+    """Keeps what was found before the command starts; names the command in the lock; shows output."""
 
-    def __init__(self, book: Book, run: Run, lock: int, display: Display) -> None:
+    def __init__(self, spool: Spool, lock: int, display: Display) -> None:
         super().__init__(display)
-        self._book, self.run, self._lock = book, run, lock
+        self._spool, self._lock = spool, lock
 
     def began(self, facts: Began) -> None:
-        self.run = self._book.write_run(with_facts(self.run, facts))
+        self._spool.put(facts)
 
     def started(self, group: int) -> None:
-        name_holder(self._lock, os.getpid(), group, self.run.name)
+        name_holder(self._lock, os.getpid(), group, self._spool.run_name)
 
 
 # -- the end of a run from outside -----------------------------------------------------------------
