@@ -115,7 +115,7 @@ def _commit_of(found: Findings, entry: str, side: str) -> str:
 
 def to_commit(about: str) -> str:
     """The next action of a decision to keep changes that are not committed."""
-    return f"Commit the changes of {about}, then type `{keep(about)}`"
+    return f"Commit the changes of {about}"
 
 
 def kept_steps(workspace: Workspace, book: Book, found: Findings, steps: Sequence[OpenStep]) -> Iterator[OpenStep]:

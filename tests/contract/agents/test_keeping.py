@@ -102,6 +102,8 @@ def test_what_head_has_instead_is_compared_before_it_is_kept(campaign: Cli, git:
     error = campaign("keep", idea, "--json").error
     assert (error["cause"], "--commit" in error["hint"]) == ("HEAD does not hold what it ran: bench.py", False)
     assert error["hint"].endswith(f"to compare it: {to_keep(campaign)}")
+    # No reader names a command that would be refused now.
+    assert f"logbook keep {idea}" not in campaign("status").out + campaign("next").out
     typed = shlex.split(error["hint"][error["hint"].index("logbook ") :])[1:]
     compared = campaign(*typed, "--pairs", "1", "--json").data
     assert [value.rpartition("@")[2] for value in compared["values"]] == [
@@ -148,7 +150,7 @@ def test_a_decision_leaves_what_was_written_after_its_runs(
     def left() -> list[str]:
         found = campaign("status", "--json").data["next_actions"]
         # That of the decision is to commit the changes.
-        return [one["next"] for one in found if f"logbook keep {idea}" not in one["next"]]
+        return [one["next"] for one in found if one["next"] != f"Commit the changes of {idea}"]
 
     idea = measure(campaign, folder, 2, "--next", "keep it if it is faster")
     assert campaign("edit", idea, "--next", "try topk=8").code == 0
