@@ -112,8 +112,7 @@ def may_replicate(answer: Answer) -> bool:
 
 def is_apart(answer: Answer, now: datetime) -> bool:
     """Whether a pair made now would belong to a later sitting than the first."""
-    last = max((ended for _, ended in answer.times), default="")
-    gap_s = (now - datetime.fromisoformat(last)).total_seconds() if last else 0
+    gap_s = (now - datetime.fromisoformat(answer.ended)).total_seconds() if answer.ended else 0
     return answer.sittings > 1 or gap_s > APART_S
 
 

@@ -53,9 +53,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The answer for one metric of a side and a case, which the plan calls `name`: `case` is what tells it from the
     others, `config` all that its rows report but the axis, `device` the kinds of its devices. `change`, `low` and
     `high` are fractions (other / base - 1), the interval that decided at `level` over all looks. `pairs` count those
-    that have a ratio, of which the first `judged` were judged; `left_out` says why others do not count. `notes` stand
-    beside the answer; `lacks` is what would settle it, None when it is settled. `is_replicated`: two sittings, each by
-    itself, settled it the same way; False: one settled it otherwise; None: no second one did."""
+    that have a ratio, of which the first `judged` were judged; `left_out` says why others do not count. `sittings` are
+    those of the pairs that decided. `notes` stand beside the answer; `lacks` is what would settle it, None when it is
+    settled. `is_replicated`: two sittings, each by itself, settled it the same way; False: one settled it otherwise;
+    None: no second one did."""
 
     metric: str
     unit: str | None
@@ -72,6 +73,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     high: float | None
     pairs: int
     judged: int
+    sittings: int = 0
     level: float = LEVEL
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -142,9 +144,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     `apart` is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name
     and the reason. `asks` is a digest of the question with its command, of any code, and `codes` tells that of each
     side from others. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once;
-    `is_namesake`: it stands beside another one of the same names of code. `code` labels the
-    code of each side, `times` are when each pair began and ended. Findings of goals come first, in the order of the
-    metrics."""
+    `is_namesake`: it stands beside another one of the same names of code. `code` labels the code of each side, `last`
+    and `ended` are when the last pair began and ended. Findings of goals come first, in the order of the metrics."""
 
     entry: str
     question: Question
@@ -154,7 +155,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     confidence: Confidence
     reasons: tuple[str, ...]
     code: Mapping[str, str]
-    times: tuple[tuple[str, str], ...] = ()
+    last: str = ""
+    ended: str = ""
     is_typed: bool = False
     fixed: int = 0
     earlier: tuple[str, ...] = ()
@@ -171,11 +173,6 @@ class Answer(Struct, frozen=True, kw_only=True):
     codes: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
     is_namesake: bool = False
-
-    @property
-    def last(self) -> str:
-        """When the last pair began; empty without one."""
-        return self.times[-1][0] if self.times else ""
 
     @property
     def goals(self) -> tuple[Finding, ...]:

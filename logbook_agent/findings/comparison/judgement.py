@@ -165,6 +165,9 @@ def _finding(p: MetricSeries, judged: Judged, question: Question, is_replicated:
     good = [(pair.base, pair.other) for pair in p.pairs if pair.base is not None and pair.other is not None]
     base, other = (_side([values[at] for values in good], p.runs[at]) for at in (0, 1))
     outcome = _outcome(judged, p.direction)
+    # Of the first look, if no second sitting settles it as well.
+    times = [pair[:2] for pair in p.pairs if pair.base is not None and pair.other is not None]
+    decided = times if outcome is Outcome.OPEN or is_replicated else times[: judged.pairs]
     return Finding(
         metric=p.metric,
         unit=p.unit,
@@ -182,6 +185,7 @@ def _finding(p: MetricSeries, judged: Judged, question: Question, is_replicated:
         high=_change(judged.high),
         pairs=len(good),
         judged=judged.pairs,
+        sittings=len(sittings(sorted(decided))),
         left_out=pairs_left_out(p.left_out),
         notes=_notes(p, judged, question),
         lacks=_lacks(p, judged, fixed) if outcome is Outcome.OPEN else None,

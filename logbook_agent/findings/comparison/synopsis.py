@@ -10,7 +10,6 @@ from typing import TypeAlias
 from logbook_agent.findings.comparison import answer_lines, words
 from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answers import last_to_settle, missing_pairs
-from logbook_agent.findings.comparison.judgement import sittings
 from logbook_agent.model.comparison import BLOCK_PAIRS
 from logbook_agent.text.phrases import assignments, counted, listed
 
@@ -116,16 +115,7 @@ def _of_one(answer: Answer, found: _Case) -> str:
     # What got worse comes before.
     alike += [f.metric for f in found if f.is_watched and f.outcome is Outcome.WORSE]
     others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]
-    return "; ".join(
-        [f"{words.claim(answer, first)} ({words.basis(answer, first, _sittings(answer, first))})", *_some(others)]
-    )
-
-
-def _sittings(answer: Answer, f: Finding) -> int:
-    """The sittings of the pairs that decided: of the first look, if no second sitting settles it as well."""
-    if not f.is_settled or f.is_replicated or len(answer.times) != f.pairs:
-        return answer.sittings
-    return len(sittings(answer.times[: f.judged]))
+    return "; ".join([f"{words.claim(answer, first)} ({words.basis(answer, first, first.sittings)})", *_some(others)])
 
 
 def _beside(f: Finding, first: Finding) -> str:

@@ -429,6 +429,8 @@ def test_a_second_sitting_that_settles_nothing_says_so(settled: Cli) -> None:
     assert said == (
         "MOE-000: 12 pairs; stopped: 2 pairs made; not replicated: no later sitting settles it alone; more pairs may"
     )
+    # Pairs that were made within a second count each.
+    assert "10 pairs in 1 sitting of 2)" in settled("status").out
     more = settled(*command.split()[1:])
     assert more.out.splitlines()[0].endswith("; stopped: settled; replicated (settled in two sittings)")
 
