@@ -229,7 +229,8 @@ class Findings:
     def _with_setup(self, one: Synopsis, stated: Comparison | None) -> Synopsis:
         if stated is None or not needed_setup(stated) or not self.here.another(stated, stated.question.base):
             return one
-        return structs.replace(one, command=one.command and with_setup(one.command))
+        command, replicate = (text and with_setup(text) for text in (one.command, one.replicate))
+        return structs.replace(one, command=command, replicate=replicate)
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""

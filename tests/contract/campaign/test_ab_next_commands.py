@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Answer, Cli
+from tests.conftest import Answer, Cli, FixedClock
 from tests.contract.campaign.ab_entry_support import ASK, BENCH, COMMAND, Git, added, commit, runs, with_benchmark
 from tests.seams import Store
 
@@ -428,6 +428,22 @@ def test_a_setup_that_does_not_do_is_not_kept_and_two_builds_are_said(ready: Cli
     assert said in ready("compare", "MOE-000").out
     assert said in (folder / "logbooks/moe.md").read_text()
     added(type_in(ready, f"{step(ready)['command']} --json"), 10)
+
+
+def test_a_second_sitting_on_other_code_has_a_setup_in_its_command(
+    ready: Cli, git: Git, folder: Path, clock: FixedClock
+) -> None:
+    (folder / ".gitignore").write_text("built\n")
+    bench = 'n=100; [ "$2" = base ] || n=110; echo "METRIC tflops=$n.$((LOGBOOK_RUN % 7))"\n'
+    (folder / "bench.sh").write_text(f"[ -f built ] || exit 1\n{bench}")
+    commit(git, "A build")
+    (folder / "built").touch()
+    added(ready(*ASK[:-1], "20", "--json", *COMMAND), 10)
+    clock.tick(60)
+    (folder / "lib.sh").write_text("speed=120\n")
+    found = step(ready)
+    assert (found["kind"], "--setup 'COMMAND THAT MAKES IT'" in found["command"]) == ("replication", True)
+    added(type_in(ready, found["command"].replace("COMMAND THAT MAKES IT", "touch built"), "--json"), 20)
 
 
 def test_status_holds_no_signs_of_markdown(ready: Cli, git: Git, folder: Path) -> None:
