@@ -69,7 +69,8 @@ def wait_command(
         follow_log(space, book, book.resolve(ids[0]), timeout_s)
     done = wait(space, book, ids, is_any=any_, timeout_s=timeout_s, tell=say)
     answers = _answers(space, book, done)
-    lines = [_ended_text(one) for one in done.ended]
+    pairs = {answer.entry: answer.pairs for answer in answers}
+    lines = [_ended_text(one, pairs.get(one.id)) for one in done.ended]
     if done.is_timeout:
         lines += [f"still running: {', '.join(done.going)}", *done.said]
     if done.is_past:
@@ -93,12 +94,14 @@ def _found(space: Workspace, book: Book, done: Waited, answers: Sequence[Answer]
     return {"answers": [answer_lines.data(answer) for answer in answers], "output": outputs}
 
 
-def _ended_text(one: WaitedFor) -> str:
+def _ended_text(one: WaitedFor, pairs: int | None) -> str:
+    """How an entry ended; `pairs` of a comparison."""
     rows = sum(len(run.rows) for run in one.runs if not run.discarded)
+    made = counted(rows, "row") if pairs is None else counted(pairs, "pair")
     cut = "; its series of runs was cut off, and `logbook doctor` says how to run the rest" if one.is_cut_off else ""
     if one.state == "lost" and any(run.exit is None for run in one.runs):
         return f"{one.id}: {LOST}"
-    return f"{one.id}: {one.state}, {counted(rows, 'row')}{cut}"
+    return f"{one.id}: {one.state}, {made}{cut}"
 
 
 def cancel_command(*, entry_id: str = argument("ID", "The entry.", ...), common: Common) -> None:

@@ -104,7 +104,8 @@ def test_a_detached_comparison_goes_on_in_the_foreground(ready: Cli) -> None:
     # `wait` ends with the answer, as `ab` does.
     [answer] = ready("wait", "MOE-000", "--json").data["answers"]
     assert (answer, answer["pairs"]) == (more.data["answer"], 4)
-    last = ready("wait", "MOE-000").out.splitlines()[1:]
+    first, *last = ready("wait", "MOE-000").out.splitlines()
+    assert first.endswith(f", {answer['pairs']} pairs")
     assert last == [f["sentence"] for f in answer["findings"]]
 
 
