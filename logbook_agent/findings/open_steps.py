@@ -153,8 +153,9 @@ def _decision(one: Synopsis) -> OpenStep:
 
 def _replication(one: Synopsis) -> OpenStep:
     text = f"Replicate {one.entry}: pairs of a second sitting have to settle it alone"
-    why = "one sitting settled it"
-    return OpenStep(kind="replication", entry=one.entry, text=text, why=why, settles=one.text, command=one.replicate)
+    return OpenStep(
+        kind="replication", entry=one.entry, text=text, why=one.borne_out, settles=one.text, command=one.replicate
+    )
 
 
 def _criterion(number: int, criterion: Criterion) -> OpenStep:

@@ -25,8 +25,8 @@ class Synopsis(Struct, frozen=True, kw_only=True):
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
     needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
     `pairs`. `is_hopeless`: no practical number of pairs would settle it. `is_failed`: a side failed in every pair, so
-    that it stands among the failures. `replicate`: what to type for a second sitting, where one settled all; `decide`:
-    for a decision on its code, where it waits for one."""
+    that it stands among the failures. `borne_out` says by what its `confidence` is. `replicate`: what to type for a
+    second sitting, where one settled all; `decide`: for a decision on its code, where it waits for one."""
 
     entry: str
     title: str
@@ -35,6 +35,7 @@ class Synopsis(Struct, frozen=True, kw_only=True):
     is_settled: bool
     lacks: str = ""
     confidence: str = "exploratory"
+    borne_out: str = ""
     why: str = ""
     command: str = ""
     pairs: int = 0
@@ -200,6 +201,7 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         is_settled=any(f.is_found for f in answer.findings),
         lacks=what if what == "gate" else way.lacks or what,
         confidence=answer.confidence,
+        borne_out="; ".join(answer.reasons),
         why=why,
         command=way.command,
         pairs=way.pairs if way.command else 0,

@@ -432,6 +432,7 @@ def test_a_second_sitting_that_settles_nothing_says_so(settled: Cli) -> None:
     )
     # Pairs that were made within a second count each.
     assert "10 pairs in 1 sitting of 2)" in settled("status").out
+    assert settled("next", "--json").data["steps"][0]["why"] == "settled in one sitting of 2"
     more = settled(*command.split()[1:])
     assert more.out.splitlines()[0].endswith("; stopped: settled; replicated (settled in two sittings)")
 
