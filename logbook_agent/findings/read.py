@@ -140,7 +140,8 @@ class Findings:
         """A summary of every entry that can be read, in order, from the index where it can be, with the answer to the
         comparison that it states."""
         found = self._summarised.entries
-        return [self._with_decision(s) if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
+        # What an answer says in the place of a result includes the decision.
+        return [self._with_decision(s) if (said := self.comparisons.in_summary(s)) is s else said for s in found]
 
     def _with_doubt(self, summary: Summary) -> Summary:
         """A summary; that of a decision to keep code whose comparison has lost its answer says so."""
