@@ -67,8 +67,8 @@ def _text(decided: Decided) -> str:
     if entry.commit:
         more = "" if decided.is_committed else " and changes"
         lines.append(f"commit: {entry.commit[:9]}{', the one that was measured' if decided.is_measured else more}")
-    if decided.is_left:
-        lines.append(f"to take its changes back: logbook patch {entry.decides} --undo")
+    if decided.undo:
+        lines.append(f"to take its changes back: {decided.undo}")
     if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
     elif not decided.is_in_head:
