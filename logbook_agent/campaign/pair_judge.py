@@ -227,12 +227,12 @@ class PairJudge:
         how = ", ".join(filter(None, [seen.state, code, str(fails(seen.run) or "")]))
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
 
-    def to_keep(self) -> str:
-        """How the code of a side is kept that the first sitting found to be better; empty where none is."""
+    def to_decide(self) -> str:
+        """How to decide on the code that the first sitting settled; empty where nothing is to be decided."""
         is_first = self.answer is not None and self.answer.sittings == 1
         here = typing_place(self._series.workspace)
         command = advice.decide(self.answer, self.stated, here) if self.answer is not None and is_first else ""
-        return f"to keep the better code: {command}" if command else ""
+        return f"to decide on its code: {command}" if command else ""
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""
