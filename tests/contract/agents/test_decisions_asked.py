@@ -223,3 +223,20 @@ def test_what_failed_and_was_answered_of_other_code_is_no_failure(ready: Cli, fo
     (folder / "speed.txt").write_text("80")
     assert ready(*ask).code == 0
     assert not ready("status", "--json").data.get("failed")
+
+
+def test_what_failed_is_over_once_it_was_asked_again_under_another_title(ready: Cli, folder: Path) -> None:  # noqa: F811
+    good = (folder / "bench.py").read_text()
+    (folder / "bench.py").write_text("raise SystemExit(3)\n")
+    ask = ("ab", "--code", "HEAD", "WORK", "--evaluator", "none")
+    assert ready(*ask, *COMMAND).code == 3
+    (folder / "bench.py").write_text("raise SystemExit(4)\n")
+    assert ready("ab", "--like", "SPEED-000", "--title", "Again").code == 4
+    assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-001", "SPEED-000"]
+    again = ready("ab", "--like", "SPEED-001", "--json")
+    assert (again.code, again.data["id"], "stays as it is" in again.err) == (4, "SPEED-001", False)
+    (folder / "bench.py").write_text(good)
+    (folder / "speed.txt").write_text("80")
+    assert ready("ab", "--like", "SPEED-001", "--title", "Mended", "--max-pairs", "1").code == 0
+    assert ready("show", "SPEED-002", "--json").data["completes"] == "SPEED-001"
+    assert not ready("status", "--json").data.get("failed")
