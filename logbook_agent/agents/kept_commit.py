@@ -64,20 +64,20 @@ def commit_of(
 
 def undo(workspace: Workspace, record: Record, run: Run, code: Code) -> str:
     """What to type to take back the code of an entry's run that the working tree has: its changes, also where they were
-    committed since; of a comparison the commit that was tested, without the records in it. Empty where it has not got
-    it."""
+    committed since; of a comparison what the commits that were tested changed, but for the records in them. Empty where
+    it has not got it."""
     if code.kept and _look(workspace, run).facts().code.identity == code.identity:
         return f"logbook patch {record.id} --undo"
     place, stated, commit = repository_of(workspace.cwd), record.entry.comparison, code.commit
     if place is None or stated is None or stated.question.axis != CODE_AXIS or commit is None or code.dirty:
         return ""
-    base, root = code_hash(stated.question.base), excluded_place(place, workspace.root) or "."
+    base, root = code_hash(stated.question.base), excluded_place(place, workspace.root)
     if not is_in(workspace, commit) or is_in(workspace, commit, base):
         return ""
-    records = try_git(place.top, ["diff", "--name-only", f"{commit}^", commit, "--", root], workspace.environ)
-    if not records:
-        return f"git revert --no-edit {commit[:9]}"
-    return f"git diff {commit[:9]} {commit[:9]}^ -- :/ ':(top,exclude){root}' | git apply"
+    code_alone = f" -- :/ {shlex.quote(f':(top,exclude){root}')}" if root is not None else ""
+    # In a folder, git applies what is below it alone.
+    top = os.path.relpath(place.top, workspace.cwd)
+    return f"git diff -R {base}...{commit[:9]}{code_alone} | git -C {shlex.quote(top)} apply"
 
 
 def _look(workspace: Workspace, run: Run) -> CodeLook:

@@ -133,7 +133,11 @@ def test_a_worse_branch_that_was_merged_is_discarded_and_taken_back(
     step = next(one for one in ready("next", "--json").data["steps"] if one["kind"] == "decision")
     discarded = ready(*shlex.split(step["command"])[1:]).out
     undo = discarded.partition("to take its changes back: ")[2].strip()
-    assert undo.startswith("git diff " if records else "git revert ")
+    (folder / "sub").mkdir()
+    for place, shown in ((folder / "sub", undo.replace("-C .", "-C ..")), (folder, undo)):
+        subprocess.run(["sh", "-c", shown], cwd=place, check=True, capture_output=True)
+        assert (folder / "speed.txt").read_text() == "90"
+        git("checkout", "-q", "speed.txt")
     subprocess.run(["sh", "-c", undo], cwd=folder, check=True, capture_output=True)
     assert (folder / "speed.txt").read_text() == "90"
     assert ready("show", "SPEED-000").code == 0
