@@ -81,7 +81,8 @@ class Findings:
         """The same findings, with the words of people as `fill` shows them."""
         other, entries = Findings(self.records, self._now, self.naming, self.here), self._summarised.entries
         vars(other).update({name: vars(self)[name] for name in _WITHOUT_WORDS if name in vars(self)})
-        other._summarised = structs.replace(self._summarised, entries=tuple(_filled(s, fill) for s in entries))
+        said = (_filled({**s, "comparison": None}, fill) | {"comparison": s["comparison"]} for s in entries)
+        other._summarised = structs.replace(self._summarised, entries=tuple(said))
         return other
 
     # -- the thread ------------------------------------------------------------------------------
