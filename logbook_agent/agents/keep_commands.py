@@ -19,7 +19,8 @@ def keep_command(
 ) -> None:
     """Record that the code of an entry is kept.
 
-    The decision names the commit that holds it. No file of the code is changed.
+    The decision names the commit that holds it. No file of the code is changed. A next action that was written before
+    the runs, such as with `run --next`, is closed; one that was written after them stays open.
 
     Example: logbook keep MOE-I8-003 --why "9% more tokens/s at the same loss"
     """
@@ -34,7 +35,8 @@ def discard_command(
 ) -> None:
     """Record that the code of an entry is discarded.
 
-    The record of the idea stays. No file of the code is changed: `logbook patch` or git takes it back.
+    The record of the idea stays. No file of the code is changed: `logbook patch` or git takes it back. A next action
+    that was written before the runs is closed.
 
     Example: logbook discard MOE-I8-004 --why "2% slower at topk=8"
     """
@@ -63,12 +65,12 @@ def _text(decided: Decided) -> str:
     lines = [f"{'kept' if entry.kept else 'discarded'} {entry.decides} (decision {entry.id})"]
     if decided.closes:
         again = command_line(["logbook", "edit", entry.decides or "", "--next", decided.closes])
-        lines.append(f"closes its next action: {decided.closes}; to leave it open: {again}")
+        lines.append(f"closes its next action, written before its runs: {decided.closes}; to leave it open: {again}")
     if entry.commit:
         more = "" if decided.is_committed else " and changes"
         lines.append(f"commit: {entry.commit[:9]}{', the one that was measured' if decided.is_measured else more}")
-    if decided.is_left:
-        lines.append(f"to take its changes back: logbook patch {entry.decides} --undo")
+    if decided.undo:
+        lines.append(f"to take its changes back: {decided.undo}")
     if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
     elif not decided.is_in_head:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from logbook_agent.agents.kept_commit import code_of, commit_of, completing, is_in, is_left, to_commit
+from logbook_agent.agents.kept_commit import code_of, commit_of, completing, is_in, to_commit, undo
 from logbook_agent.entries.new_entry import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.comparison.answer import Outcome
@@ -40,14 +40,14 @@ class DecisionRequest(Struct, frozen=True, kw_only=True):
 class Decided(Struct, frozen=True, kw_only=True):
     """The decision as it was recorded, and the next action that it `closes`. Not `is_committed`: the commit of the code
     that was kept lacks changes of it. Not `is_in_head`: that commit is on another branch. `is_measured`: another commit
-    was named, which holds the one that was measured. `is_left`: the working tree has what was discarded."""
+    was named, which holds the one that was measured. `undo`: what to type to take back what was discarded."""
 
     entry: Entry
     closes: str | None = None
     is_committed: bool = True
     is_measured: bool = False
     is_in_head: bool = True
-    is_left: bool = False
+    undo: str = ""
 
 
 _NO_COMMIT: tuple[None, list[str], bool] = (None, [], False)
@@ -109,7 +109,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         is_committed=not lacks,
         is_measured=is_measured,
         is_in_head=commit is None or is_in(workspace, commit),
-        is_left=not request.kept and code is not None and is_left(workspace, *code),
+        undo=undo(workspace, record, *code) if not request.kept and code is not None else "",
     )
 
 

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import structs
 
-from logbook_agent.findings.advice import ab_afresh, ab_codes, keep
+from logbook_agent.findings.advice import ab_afresh, ab_codes, into_branch, keep
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CODE_AXIS, code_hash
+from logbook_agent.model.comparison import CODE_AXIS, code_hash, code_name
 from logbook_agent.model.entry import NEXT_ACTION
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.git import CodeFacts, CodeLook, is_same_code
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook, excluded_place, is_same_code
 from logbook_agent.running.provenance.git_calls import changed_in, read_git, try_git
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.places import repository_of
+from logbook_agent.store.places import branch_of, repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.script import command_words
 
@@ -61,10 +62,22 @@ def commit_of(
     return (code.commit if lacks else here.code.commit), lacks, bool(here.code.dirty)
 
 
-def is_left(workspace: Workspace, run: Run, code: Code) -> bool:
-    """Whether the working tree has the code of a run, with changes that were kept and no commit holds."""
-    now = _look(workspace, run).facts().code
-    return bool(code.kept and now.dirty) and now.identity == code.identity
+def undo(workspace: Workspace, record: Record, run: Run, code: Code) -> str:
+    """What to type to take back the code of an entry's run that the working tree has: its changes, also where they were
+    committed since; of a comparison what the commits that were tested changed, but for the records in them. Empty where
+    it has not got it."""
+    if code.kept and _look(workspace, run).facts().code.identity == code.identity:
+        return f"logbook patch {record.id} --undo"
+    place, stated, commit = repository_of(workspace.cwd), record.entry.comparison, code.commit
+    if place is None or stated is None or stated.question.axis != CODE_AXIS or commit is None or code.dirty:
+        return ""
+    base, root = code_hash(stated.question.base), excluded_place(place, workspace.root)
+    if not is_in(workspace, commit) or is_in(workspace, commit, base):
+        return ""
+    code_alone = f" -- :/ {shlex.quote(f':(top,exclude){root}')}" if root is not None else ""
+    # In a folder, git applies what is below it alone.
+    top = os.path.relpath(place.top, workspace.cwd)
+    return f"git diff -R {base}...{commit[:9]}{code_alone} | git -C {shlex.quote(top)} apply"
 
 
 def _look(workspace: Workspace, run: Run) -> CodeLook:
@@ -119,22 +132,41 @@ def to_commit(about: str) -> str:
 
 
 def kept_steps(workspace: Workspace, book: Book, found: Findings, steps: Sequence[OpenStep]) -> Iterator[OpenStep]:
-    """The steps, of a decision to keep changes with what completes it; then the decisions whose commit no branch holds
-    any more."""
+    """The steps, of a decision to keep changes with what completes it; then the decisions whose commit the branch that
+    is checked out has not got, though it was compared with that branch, or no branch holds any more."""
     for step in steps:
         about = found.entry(step.entry).decides if step.kind == "next action" else None
         is_kept = about is not None and found.entry(step.entry).text(NEXT_ACTION) == to_commit(about)
         yield _completed(workspace, book, found, step, about) if about is not None and is_kept else step
     thread, place = found.thread, repository_of(workspace.cwd)
     kept = {d["commit"] or "": d for d in thread.decisions if d["kept"] and thread.standing[d["id"]].counts}
-    words = ["rev-list", "--ignore-missing", *filter(None, kept), "--not", "HEAD", "--branches", "--tags", "--remotes"]
-    lost = try_git(place.top, words, workspace.environ) if place is not None and any(kept) else None
-    for commit in (lost or b"").decode().split():
+    words = ["rev-list", "--ignore-missing", *filter(None, kept), "--not", "HEAD"]
+    away = try_git(place.top, words, workspace.environ) if place is not None and any(kept) else None
+    for commit in (away or b"").decode().split():
         decision = kept.get(commit)
-        if decision is not None and (about := decision["decides"]) is not None:
-            text, why = f"Keep {about} as it is committed now", f"no branch holds its commit {commit[:9]} any more"
-            step = OpenStep(kind="next action", entry=decision["id"], text=text, why=why)
+        if place is None or decision is None or (about := decision["decides"]) is None:
+            continue
+        words = ["for-each-ref", "--format=%(refname:short)", "--contains", commit, "refs/heads", "refs/remotes"]
+        refs = (try_git(place.top, [*words, "refs/tags"], workspace.environ) or b"").decode().split()
+        text, why = f"Keep {about} as it is committed now", f"no branch holds its commit {commit[:9]} any more"
+        step = OpenStep(kind="next action", entry=decision["id"], text=text, why=why)
+        if not refs:
             yield _completed(workspace, book, found, step, about)
+        elif branch := _unmerged(workspace, found, about, commit, refs):
+            why = f"{about} is kept, and HEAD lacks its commit {commit[:9]}; where it has it as another commit: "
+            why, command = f"{why}{keep(about)} --commit HEAD", f"git merge {shlex.quote(branch)}"
+            yield structs.replace(step, text=f"Merge {branch}, the code of {about}", why=why, command=command)
+
+
+def _unmerged(workspace: Workspace, found: Findings, about: str, commit: str, refs: Sequence[str]) -> str:
+    """The one of the branches with a commit that was tested, where that of the base is checked out and has other code;
+    else empty."""
+    place, stated = repository_of(workspace.cwd), found.entry(about).comparison
+    if place is None or stated is None or branch_of(place) != into_branch(stated, found.here):
+        return ""
+    name = code_name(stated.question.sides[-1])
+    given = workspace.root, workspace.config.code, workspace.environ
+    return "" if is_same_code(place, *given, "HEAD", commit) else name if name in refs else refs[0]
 
 
 def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep, about: str) -> OpenStep:

@@ -15,6 +15,7 @@ from logbook_agent.cli.output import emit
 from logbook_agent.findings.open_steps import OpenStep, nothing_left, waiting_for
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import sorted_ids
+from logbook_agent.pages.views import with_cited_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import going_runs, open_series
 from logbook_agent.store.workspace import naming
@@ -36,7 +37,8 @@ def next_command(
     book = space.book()
     findings = read(space, book, naming(space, book), typing_place(space))
     waits = _waits(book)
-    found = _with_waits([*kept_steps(space, book, findings, next_steps(findings))], waits, findings.header.prefix)
+    steps = kept_steps(space, book, findings, next_steps(with_cited_numbers(findings)))
+    found = _with_waits([*steps], waits, findings.header.prefix)
     at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}
     shown = list[OpenStep]()
     for step in found[:_SHOWN]:

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
+from logbook_agent.campaign import checkouts
 from logbook_agent.campaign.checkouts import Tree, in_trees, placed_in
 from logbook_agent.campaign.run_request import (
     RunRequest,
@@ -27,6 +28,8 @@ from logbook_agent.campaign.run_request import (
     run_named,
     setup_command,
 )
+from logbook_agent.findings.advice import with_setup
+from logbook_agent.model.comparison import Invocation
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.record import SETUP, Record
 from logbook_agent.model.run import Run
@@ -41,17 +44,20 @@ from logbook_agent.running.worker.work import Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
 
 _NAME = "recorded"  # the working tree of the code that is
+# Of the files that a checkout lacks.
+_SHOWN = 3
 
 
 class _Missing(Exception):
     """What a run lacks here, so that it cannot be made again like its record."""
 
 
-def reproduce(workspace: Workspace, reference: str, display: Display) -> Reproduction:
-    """A run made again, compared with its record: `ID/RUN`, or of an entry the last run that finished. Raises NotFound,
-    and UsageError for an entry without such a run."""
+def reproduce(workspace: Workspace, reference: str, setup: str | None, display: Display) -> Reproduction:
+    """A run made again, compared with its record: `ID/RUN`, or of an entry the last run that finished; after this
+    `setup`, or the recorded one. Raises NotFound, and UsageError for an entry without such a run."""
     entry_id, _, number = reference.partition("/")
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
@@ -63,22 +69,24 @@ def reproduce(workspace: Workspace, reference: str, display: Display) -> Reprodu
             hint=f"logbook wait {record.id}",
         )
     try:
-        made = _made_again(workspace, book, run, _setup_of(record, run), display)
+        made = _made_again(workspace, book, run, _stated(record, run, setup), display)
     except _Missing as missing:
         return Reproduction(id=run.entry, run=run.run, outcome="cannot", missing=missing.args)
     primary = [metric.name for metric in book.header.metrics]
     return held_against(record, run, made, primary=primary, alone=bool(number))
 
 
-def _setup_of(record: Record, run: Run) -> str | None:
-    """What prepared the folder of a run of a comparison."""
-    stated = record.entry.comparison
-    return stated.run.setup if stated is not None and stated.run is not None and run.part is not None else None
+def _stated(record: Record, run: Run, setup: str | None) -> Invocation:
+    """How a run is made of which a comparison may state the setup, if there is no other `setup`, and what it needs."""
+    stated = record.entry.comparison.run if record.entry.comparison is not None and run.part is not None else None
+    found = stated if stated is not None else Invocation(argv=run.argv)
+    return structs.replace(found, setup=setup if setup is not None else found.setup)
 
 
-def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, display: Display) -> Run:
+def _made_again(workspace: Workspace, book: Book, run: Run, stated: Invocation, display: Display) -> Run:
     """The run as it ended when its command was executed again, in a checkout of its code, after its setup. Raises
     _Missing."""
+    setup = stated.setup
     missing, code = [*lacking(run, workspace.environ)], run.code
     if missing or code is None:
         raise _Missing(*missing)
@@ -118,8 +126,13 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
         display.progress(f"repeating {run.entry}/{run.run}: {command.shown(changed)}")
         end = perform(work, place, Shown(display), stops)
         found = read_left(run, book.header, space.redactor, place.files, place.files, end)
+        files = (*stated.needs, *checkouts.lacking(workspace, request, command)) if setup is None else ()
+        lacks = [name for name in dict.fromkeys(files) if not (tree.top / name).exists()]
     if end.exit.is_cut_off:
         raise _Missing("an end: it was interrupted")
+    if lacks and end.exit.code not in (0, run.exit.code if run.exit is not None else 0):
+        again = with_setup(f"logbook reproduce {run.entry}/{run.run}")
+        raise _Missing(f"{listed(lacks, _SHOWN)}: git does not hold it, so its checkout lacks it: {again}")
     return structs.replace(run, exit=end.exit, rows=found.rows)
 
 

@@ -21,6 +21,7 @@ from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.entries.edit import with_gates
 from logbook_agent.findings.advice import ab_codes
 from logbook_agent.findings.protocol import ELSEWHERE
+from logbook_agent.findings.thread import ENDED_BADLY
 from logbook_agent.model.comparison import (
     CASE_AXIS,
     CODE_AXIS,
@@ -69,6 +70,10 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
                 display.progress(line)
             judged = with_gates(entry, request.gates, request.free)
             asked = _as_asked(workspace, request, entry, stated, run)
+            if book.record(entry.id).state in ENDED_BADLY and not request.run.prose.completes:
+                # What failed is over once this is answered, under whatever title.
+                prose = structs.replace(asked.run.prose, completes=entry.id)
+                asked = structs.replace(asked, run=structs.replace(asked.run, prose=prose))
             return structs.replace(asked, gates=judged.gates, free=judged.free)
         run, at = _of_base(request, stated.question, run), {stated.question.axis: stated.question.base}
     else:

@@ -84,7 +84,8 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
         check_pairs(before, before.comparison, request, len(pairs))
         check_gates(book.record(before.id), request.gates)
     display.progress(f"{before.id} asks the same; for another entry: --new")
-    if not is_stated(before, request.run.prose):
+    prose = request.run.prose
+    if not is_stated(before, structs.replace(prose, completes=None) if prose.completes == before.id else prose):
         workspace.warnings.append(f"the text of {before.id} stays as it is; logbook edit changes it")
     return before
 

@@ -107,8 +107,8 @@ class PairJudge:
         is_more_asked = not made and self._request.run.entry_id is not None and self._request.max_pairs is not None
         if not is_new and (may_replicate or is_more_asked):
             return None
-        if needs := next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), ""):
-            return PairsEnd(Stop.OPEN, f"the answer stays open: it needs {needs}")
+        if any(f.lacks is not None for f in answer.goals):
+            return PairsEnd(Stop.OPEN, f"the answer stays open{_needs(answer, ':')}")
         if not made:
             return PairsEnd(Stop.SETTLED, f"no pair was made: {self._what_adds(answer)}")
         return PairsEnd(Stop.SETTLED, f"settled{self._borne_out(answer)}")
@@ -227,12 +227,12 @@ class PairJudge:
         how = ", ".join(filter(None, [seen.state, code, str(fails(seen.run) or "")]))
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
 
-    def to_keep(self) -> str:
-        """How the code of a side is kept that the first sitting found to be better; empty where none is."""
+    def to_decide(self) -> str:
+        """How to decide on the code that the first sitting settled; empty where nothing is to be decided."""
         is_first = self.answer is not None and self.answer.sittings == 1
         here = typing_place(self._series.workspace)
         command = advice.decide(self.answer, self.stated, here) if self.answer is not None and is_first else ""
-        return f"to keep the better code: {command}" if command else ""
+        return f"to decide on its code: {command}" if command else ""
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""
@@ -259,10 +259,8 @@ class PairJudge:
 
     def _to_continue(self, answer: Answer) -> str:
         """What goes on; what the answer needs, where no practical number of pairs would do."""
-        goals = answer.goals
-        if all(not f.is_practical for f in goals if f.lacks_pairs):
-            needs = next((words.to_settle(answer, f) for f in goals if not f.is_settled), "")
-            return f"; it needs {needs}" if needs else ""
+        if all(not f.is_practical for f in answer.goals if f.lacks_pairs):
+            return _needs(answer, ";")
         try:
             check_budget(self._series.workspace, self._book)
         except BudgetSpent as error:
@@ -279,6 +277,12 @@ class PairJudge:
     def _budget_text(self) -> str:
         """`6`, or `at most 20`."""
         return f"{'' if self.is_fixed else 'at most '}{self.budget}"
+
+
+def _needs(answer: Answer, mark: str) -> str:
+    """What the first open goal needs, after a punctuation mark; empty where nothing settles it."""
+    needs = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
+    return f"{mark} it needs {needs}" if needs else ""
 
 
 def _is_named(name: str, text: str) -> bool:

@@ -114,7 +114,7 @@ class Pairs:
             self._series.workspace.warnings.append(ended.why)
         result = self._result(ended)
         if ended.stop is Stop.SETTLED and self._series.runs:
-            self._show(self._judge.to_keep())
+            self._show(self._judge.to_decide())
         return result
 
     def not_prepared(self, run: Run) -> AbResult:

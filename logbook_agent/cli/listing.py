@@ -13,6 +13,7 @@ from logbook_agent.findings.attempts import outcome_text, where_text
 from logbook_agent.findings.queries import latest, listed, tried_items
 from logbook_agent.findings.read import read
 from logbook_agent.model.summary import TriedItem
+from logbook_agent.pages.views import with_cited_numbers
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.phrases import assignments, minute
 
@@ -41,7 +42,7 @@ def list_command(
     """
     space = common.space()
     book = space.book().outgoing()
-    found = read(space, book)
+    found = with_cited_numbers(read(space, book))
     space.warnings += found.unreadable
     zone = book.header.zone
     if tried:

@@ -78,9 +78,8 @@ def _show_run(common: Common, book: Book, record: Record, number: int, *, full: 
         common.emit("show", {"id": record.id, **run, "log": str(path)})
         return
     entry = structs.replace(record.entry, title=f"{record.entry.title}, run {number}", fields=(), comparison=None)
-    block = (
-        blocks_of(common.space(), book).entry(structs.replace(record, entry=entry, runs=(status,))).replace(ENTITY, "")
-    )
+    block = blocks_of(common.space(), book).entry(structs.replace(record, entry=entry, runs=(status,)))
+    block = with_numbers(read(common.space(), book), block, plain=True).replace(ENTITY, "")
     _emit_markdown(common, f"{block.rstrip()}\n- Output: `{common.space().shown(path)}`")
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.pages.views import with_numbers
+from logbook_agent.pages.views import with_cited_numbers, with_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
@@ -34,6 +34,7 @@ def overview(
             cause="the answer has to say what the logbook is about",
             hint=f"logbook status --budget {LEAST_BYTES}",
         )
+    found = with_cited_numbers(found)
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
     # Those of the criteria stand with these.
     workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]

@@ -270,19 +270,28 @@ def discard(entry_id: str, why: str) -> str:
 
 def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHERE) -> str:
     """What to type to decide on the code of a comparison that is settled: to keep what is better, unless the base's
-    branch holds it by now, and to discard what is worse, while the working tree has it. Empty where nothing is to be
-    decided."""
+    branch holds it by now, and to discard what is worse, while the working tree or that branch has it. Empty where
+    nothing is to be decided."""
     if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated) or not answer.is_settled:
         return ""
     side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
+    into = into_branch(stated, here)
     if Outcome.BETTER in found:
-        # Else a branch that held the base when it was compared, and the other side did not.
-        base, of = code_name(stated.question.base), stated.branches
-        names = [base, *(name for name in of.get(stated.question.base, ()) if name not in of.get(side, ()))]
-        into = next((name for name in names if here.of(name) is not None), "HEAD")
         return keep(answer.entry) if here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
-    is_to_undo = Outcome.WORSE in found and here.held(stated, side, "HEAD") == "WORK"
-    return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_to_undo else ""
+    if Outcome.WORSE not in found or here.held(stated, side, into) not in ("WORK", into):
+        return ""
+    base = code_hash(stated.question.base)
+    # Of what the base went on from, or what was reverted, nothing is to be taken back.
+    is_idea = "@" in stated.question.base and here.held(stated, side, base) != base and here.code(into, base) is None
+    return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_idea else ""
+
+
+def into_branch(stated: Comparison, here: TypingPlace) -> str:
+    """The branch that takes up what is better: that of the base, else one that held the base when it was compared, and
+    not the other side; HEAD where none does."""
+    base, of = stated.question.base, stated.branches
+    names = [code_name(base), *(name for name in of.get(base, ()) if name not in of.get(stated.question.sides[-1], ()))]
+    return next((name for name in names if here.of(name) is not None), "HEAD")
 
 
 def judge_met(number: int, evidence: str = "ID") -> str:

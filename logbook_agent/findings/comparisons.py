@@ -65,8 +65,9 @@ class Comparisons:
             for f in answer.findings
         ]
         why = (f"discarded by {by}",)
+        trust = confidence(found, answer.sittings)[0]
         return structs.replace(
-            answer, findings=tuple(found), first=why, confidence=confidence(found, answer.sittings)[0], reasons=why
+            answer, findings=tuple(found), first=why, confidence=trust, reasons=why, is_discarded=True
         )
 
     def answer_of(self, entry_id: str) -> Answer | None:

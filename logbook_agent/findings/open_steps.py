@@ -145,7 +145,8 @@ def _comparison(one: Synopsis) -> OpenStep:
 
 
 def _decision(one: Synopsis) -> OpenStep:
-    why = f"it is {one.outcome}, and nobody has decided on its code"
+    where = ", the code here has it" if one.outcome.startswith("worse") else ""
+    why = f"it is {one.outcome}{where}, and nobody has decided on its code"
     why += f"; to replicate it first: `{one.replicate}`" if one.replicate else ""
     text = f"Decide {one.entry}: keep it or discard it"
     return OpenStep(kind="decision", entry=one.entry, text=text, why=why, settles=one.text, command=one.decide)

@@ -12,6 +12,7 @@ from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, executed, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answer_lines import data as answer_data
+from logbook_agent.findings.comparison.answer_lines import failures
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.facts import planned
 from logbook_agent.findings.read import Findings
@@ -24,7 +25,7 @@ from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Row, busy_text, contention_of
+from logbook_agent.model.run import Failure, Row, busy_text, contention_of
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import FoundEntry, TriedItem
 from logbook_agent.model.values import Scalar, canonical
@@ -206,12 +207,32 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
             " printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry_ids[0]}" if entry_ids else "logbook run -- COMMAND",
         )
-    if not (spec.delta or spec.ratio):
-        return rows, tabulate(rows, spec, declared=header.metrics)
     entries = {case.entry for case in rows}
-    answers = [a for a in found.comparisons.answers if a.entry in entries and spec.pivot in (None, a.question.axis)]
-    made = tabulate(rows, _with_base(spec, answers, header, rows), declared=header.metrics)
-    return rows, structs.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
+    answers = [a for a in found.comparisons.answers if a.entry in entries]
+    rows = _judged(rows, answers)
+    failed = [f"{a.entry}: {text}" for a in answers if not a.is_lost for text in failures(a)]
+    if spec.delta or spec.ratio:
+        answers = [a for a in answers if spec.pivot in (None, a.question.axis)]
+        spec, failed = _with_base(spec, answers, header, rows), [*failed, *_answered(answers, spec.where)]
+    made = tabulate(rows, spec, declared=header.metrics)
+    return rows, structs.replace(made, notes=(*made.notes, *failed))
+
+
+def _judged(rows: Sequence[Case], answers: Sequence[Answer]) -> list[Case]:
+    """The rows, of which those of a side that failed in each pair of a case have failed, as a gate may compare two
+    rows."""
+    lost = [(a, f) for a in answers for f in a.goals if f.failed_side in a.failed]
+
+    def judged(case: Case) -> Case:
+        for a, f in lost if case.part is not None and case.row.failed is None else ():
+            config = {name: canonical(value) for name, value in case.row.config.items()}
+            is_of = (case.entry, case.part and case.part.side) == (a.entry, f.failed_side)
+            if is_of and all(config.get(name, value) == value for name, value in f.config.items()):
+                row = structs.replace(case.row, failed=Failure(reason=a.how_failed(f.failed_side)))
+                return structs.replace(case, row=row)
+        return case
+
+    return [judged(case) for case in rows]
 
 
 def _with_base(spec: TableSpec, answers: Sequence[Answer], header: Header, found: Sequence[Case]) -> TableSpec:

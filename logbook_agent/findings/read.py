@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from msgspec import structs
 
@@ -45,6 +46,8 @@ from logbook_agent.text.markdown import escape
 from logbook_agent.text.phrases import counted
 
 _UNKNOWN = TypingPlace()
+# What is found in records without the words of people.
+_WITHOUT_WORDS = ("header", "_standings", "_answers", "comparisons", "contents", "counting", "_known", "_entries")
 
 
 def read(clock: Clock, records: Records, naming: Sequence[str] = (), here: TypingPlace = _UNKNOWN) -> Findings:
@@ -73,6 +76,14 @@ class Findings:
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
         self._known: dict[str, Record] = {}
+
+    def saying(self, fill: Callable[[str], str]) -> Findings:
+        """The same findings, with the words of people as `fill` shows them."""
+        other, entries = Findings(self.records, self._now, self.naming, self.here), self._summarised.entries
+        vars(other).update({name: vars(self)[name] for name in _WITHOUT_WORDS if name in vars(self)})
+        said = (_filled({**s, "comparison": None}, fill) | {"comparison": s["comparison"]} for s in entries)
+        other._summarised = structs.replace(self._summarised, entries=tuple(said))
+        return other
 
     # -- the thread ------------------------------------------------------------------------------
 
@@ -140,7 +151,8 @@ class Findings:
         """A summary of every entry that can be read, in order, from the index where it can be, with the answer to the
         comparison that it states."""
         found = self._summarised.entries
-        return [self._with_decision(s) if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
+        # What an answer says in the place of a result includes the decision.
+        return [self._with_decision(s) if (said := self.comparisons.in_summary(s)) is s else said for s in found]
 
     def _with_doubt(self, summary: Summary) -> Summary:
         """A summary; that of a decision to keep code whose comparison has lost its answer says so."""
@@ -375,3 +387,15 @@ class Findings:
     def answer_of(self, entry: Entry) -> Answer | None:
         """The answer to the comparison that an entry states; None where it states none."""
         return self.comparisons.answer_of(entry.id) if entry.comparison is not None else None
+
+
+def _filled(value: Any, fill: Callable[[str], str]) -> Any:
+    """Plain data with each text as `fill` shows it."""
+    match value:
+        case str():
+            return fill(value)
+        case list():
+            return [_filled(one, fill) for one in value]
+        case dict():
+            return {name: _filled(one, fill) for name, one in value.items()}
+    return value

@@ -188,10 +188,12 @@ class Thread(Struct, frozen=True, dict=True):
         return [s for state in OPEN for s in self.summaries if s["state"] == state and not self.is_over(s)]
 
     def is_over(self, summary: Summary) -> bool:
-        """Whether a finished entry completes this one, or somebody discarded it."""
-        standing = self.standing[summary["id"]]
-        is_done = any(self.by_id[i]["state"] in _DONE for i in standing.completed_by)
-        return summary["state"] != "running" and (is_done or standing.discarded_by is not None)
+        """Whether a finished entry completes this one, or what was to complete it, or somebody discarded it."""
+        ids = [summary["id"]]
+        for one in ids:
+            ids += [i for i in self.standing[one].completed_by if i not in ids]
+        is_done = any(self.by_id[i]["state"] in _DONE for i in ids[1:])
+        return summary["state"] != "running" and (is_done or self.standing[ids[0]].discarded_by is not None)
 
     def is_given_up(self, entry_id: str) -> bool:
         """Whether somebody decided about the code of an entry, or abandoned or blocked it, or it counts no more."""

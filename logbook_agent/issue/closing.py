@@ -16,7 +16,7 @@ from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.model.record import GOING
-from logbook_agent.pages.views import changing
+from logbook_agent.pages.views import changing, with_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import open_series
 from logbook_agent.store.workspace import Workspace
@@ -72,7 +72,9 @@ def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> tuple[Head
     if request.reopen and before is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if request.dry_run:
-        return _changed(book.header, closing), left, None
+        # As its comment will show it.
+        said = closing and structs.replace(closing, conclusion=with_numbers(found, closing.conclusion, plain=True))
+        return _changed(book.header, said), left, None
     with changing(workspace, book):
         header = book.change_header(lambda h: _changed(h, closing))
     synced = None

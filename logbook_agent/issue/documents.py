@@ -29,7 +29,7 @@ from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import artifacts_text, sections
 from logbook_agent.pages.templates import table_text, templates_of
-from logbook_agent.pages.views import NamedPlot, named_plots, naming_plots, with_numbers
+from logbook_agent.pages.views import NamedPlot, named_plots, naming_plots, with_cited_numbers, with_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import fit
@@ -141,7 +141,7 @@ _WHOLE_ENTRIES = 4
 def gather(workspace: Workspace, book: Book, request: SyncRequest, issue: RepositoryAddress | None) -> BookTexts:
     """The content of the issue, read from the logbook. Entries that cannot be read are warned about
     and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
-    found = read(workspace, book)
+    found = with_cited_numbers(read(workspace, book))
     workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
     workspace.warnings += found.baseline_doubts
     recorded, header = book.header, found.header
@@ -259,8 +259,11 @@ class BookTexts(Struct, kw_only=True, dict=True):
         """The record of an entry, with the numbers that its prose cites."""
         found = self.values.found
         record = found.records.record(entry_id)
-        fields = (structs.replace(f, text=with_numbers(found, f.text, plain=True)) for f in record.entry.fields)
-        return structs.replace(record, entry=structs.replace(record.entry, fields=tuple(fields)))
+        fill = partial(with_numbers, found, plain=True)
+        fields = tuple(structs.replace(f, text=fill(f.text)) for f in record.entry.fields)
+        return structs.replace(
+            record, entry=structs.replace(record.entry, title=fill(record.entry.title), fields=fields)
+        )
 
     def snapshot_of(self, name: str, room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results."""

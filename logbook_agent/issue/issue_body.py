@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 from logbook_agent.findings.best import SHOWN, bests
 from logbook_agent.findings.comparison import words
@@ -20,7 +20,7 @@ from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import header_values
 from logbook_agent.pages.templates import opening_values
-from logbook_agent.pages.views import NamedPlot, opening_with_numbers
+from logbook_agent.pages.views import NamedPlot, with_numbers
 from logbook_agent.store.names import PLOTS
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import assignments, bounded, counted, minute
@@ -77,7 +77,8 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def opening(self) -> dict[str, object]:
         """The first lines: what was asked, what was found, what is open, and the next action."""
-        first = opening_with_numbers(self.found)
+        first, fill = self.found.opening, partial(with_numbers, self.found, plain=True)
+        first = structs.replace(first, in_words=[structs.replace(one, text=fill(one.text)) for one in first.in_words])
         return opening_values(
             first,
             plain=inert.escape,

@@ -18,16 +18,16 @@ import hashlib
 import itertools
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from logbook_agent.features import hook_module
-from logbook_agent.findings.opening import Failed, InWords, Opening
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
@@ -307,7 +307,6 @@ def parse(view: str) -> dict[str, Block]:
 # -- what features put into texts: the numbers that people cite, and the plots that entries and the header name --
 
 
-T = TypeVar("T", InWords, Failed)
 _OPENS = "[["
 # Of a picture: its first element.
 _START_BYTES = 4096
@@ -328,20 +327,9 @@ def check_citations(workspace: Workspace, texts: Iterable[str]) -> None:
         cites.check(workspace, citing)
 
 
-def opening_with_numbers(found: Findings) -> Opening:
-    """The first lines of the thread, with the numbers that people's words cite."""
-
-    def texts(of: Sequence[T]) -> tuple[T, ...]:
-        return tuple(structs.replace(one, text=with_numbers(found, one.text, plain=True)) for one in of)
-
-    first = found.opening
-    return structs.replace(
-        first,
-        in_words=texts(first.in_words),
-        negative=texts(first.negative),
-        failed=texts(first.failed),
-        next=with_numbers(found, first.next, plain=True),
-    )
+def with_cited_numbers(found: Findings) -> Findings:
+    """The findings, of which titles and other words show the numbers that they cite."""
+    return found.saying(partial(with_numbers, found, plain=True))
 
 
 # -- plots ---------------------------------------------------------------------------------------------

@@ -197,7 +197,7 @@ def check_budget(workspace: Workspace, book: Book, *, is_warm_up: bool = False) 
     records = book.contents().records
     runs, hours = spent(records, workspace.now())
     # Runs that another process is about to record.
-    runs += taken - sum(len(record.runs) for record in records)
+    runs += taken - sum(len(record.runs) for record in records) - book.cut_off()
     if budget.is_spent(runs, hours):
         are_runs = limits.runs is not None and runs >= limits.runs
         more = (

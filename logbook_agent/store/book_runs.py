@@ -233,6 +233,12 @@ class BookRuns:
         """The numbers of an entry's runs by the names of their folders, in order; some may have no record yet."""
         return list(self._list_runs(self.entry_runs_folder(entry_id)))
 
+    def cut_off(self) -> int:
+        """How many runs have no record, as who was to write it on this host ended before."""
+        bare = (s for s in self.spools() if not os.path.lexists(self.runs_folder / s.run_name / "run.json"))
+        holders = ((spool, spool.holder()) for spool in bare)
+        return sum(h is not None and h.host == this_host() and not spool.is_held() for spool, h in holders)
+
     # -- what goes on ----------------------------------------------------------------------------
 
     def spool(self, run: Run) -> Spool:

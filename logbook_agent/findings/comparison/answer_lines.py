@@ -100,7 +100,7 @@ def about(answer: Answer) -> list[str]:
     void = ["Void: its pairs count for nothing."] if answer.is_void else []
     noted = bounded(notes(answer), SHOWN_NOTES)
     gates = {to_settle(answer, f): None for f in answer.goals if f.lacks is not None and f.lacks.what == "gate"}
-    needs = [f"To settle it: {text}" for text in gates]
+    needs = [f"To settle it: {text}" for text in gates if text]
     return [*again, *evaluator(answer), *answer.left_out, *needs, *(f"Noted: {text}" for text in noted), *void]
 
 

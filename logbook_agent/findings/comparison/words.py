@@ -27,7 +27,7 @@ _BARE = frozenset({"true", "false", "null", "on", "off", "yes", "no", "(empty)"}
 
 def sentence(answer: Answer, finding: Finding) -> str:
     """`flash takes 8.1% less time than sdpa (95%: -9.4 to -6.9%; 12 pairs)`."""
-    return f"{claim(answer, finding)} ({'; '.join(filter(None, (basis(answer, finding, 0), _needs(finding))))})"
+    return f"{claim(answer, finding)} ({'; '.join(filter(None, (basis(answer, finding, 0), _needs(answer, finding))))})"
 
 
 def claim(answer: Answer, finding: Finding) -> str:
@@ -147,13 +147,14 @@ def _times(ratio: float) -> str:
     return f"{ratio:,.0f}" if _THOUSAND <= ratio < _HUGE else f"{ratio:.3g}"
 
 
-def _needs(finding: Finding) -> str:
-    return f"needs {more_pairs(finding)}" if finding.lacks_pairs and finding.is_practical else ""
+def _needs(answer: Answer, finding: Finding) -> str:
+    is_told = finding.lacks_pairs and finding.is_practical and not answer.is_discarded
+    return f"needs {more_pairs(finding)}" if is_told else ""
 
 
 def to_settle(answer: Answer, finding: Finding) -> str:
-    """What an open finding needs; empty where it is settled."""
-    match finding.lacks:
+    """What an open finding needs; empty where it is settled or discarded."""
+    match finding.lacks if not answer.is_discarded else None:
         case None:
             return ""
         case Lacks("pairs"):

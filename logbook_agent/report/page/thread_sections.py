@@ -91,7 +91,7 @@ def _card(answer: Answer) -> dict[str, Any]:
 
 def _unpractical(answer: Answer, f: Finding) -> Iterable[str]:
     """What an open finding needs where that is no number of pairs, and no gate, of which `answer_lines.about` tells."""
-    is_told = f.lacks is None or f.lacks.what == "gate" or f.is_practical
+    is_told = answer.is_discarded or f.lacks is None or f.lacks.what == "gate" or f.is_practical
     return () if is_told else (f"needs {words.to_settle(answer, f)}",)
 
 

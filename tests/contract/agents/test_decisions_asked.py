@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,78 @@ def test_worse_code_is_discarded_and_undone(ready: Cli, git: Git, folder: Path) 
     assert undo not in ready("discard", "SPEED-000", "--why", "it is slower").out
 
 
+def test_worse_code_that_was_committed_is_discarded_and_taken_back(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    (folder / "speed.txt").write_text("120")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
+    git("commit", "-q", "-a", "-m", "Slower")
+    step = first(ready)
+    assert (step["kind"], "the code here has it" in step["why"]) == ("decision", True)
+    discarded = ready(*shlex.split(step["command"])[1:])
+    assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
+    assert "to take its changes back: logbook patch SPEED-000 --undo" in discarded.out
+    assert ready("patch", "SPEED-000", "--undo").code == 0
+    assert (folder / "speed.txt").read_text() == "90"
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_a_worse_branch_that_was_merged_is_discarded_and_taken_back(
+    ready: Cli,  # noqa: F811
+    git: Git,
+    folder: Path,
+    records: bool,
+) -> None:
+    git("branch", "-f", "main", "faster")
+    git("checkout", "-q", "-b", "slower")
+    (folder / "speed.txt").write_text("120")
+    assert ready("note", "An idea").code == 0
+    git("add", *(["logbooks"] if records else []), "speed.txt")
+    git("commit", "-q", "-m", "Slower")
+    assert ready("ab", "--code", "main", "slower", *COMMAND).code == 0
+    assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]], "main has not got it"
+    git("branch", "-f", "main", "slower")
+    (folder / "other.py").write_text("x = 1\n")
+    git("add", "other.py")
+    git("commit", "-q", "-m", "Something else")
+    step = next(one for one in ready("next", "--json").data["steps"] if one["kind"] == "decision")
+    discarded = ready(*shlex.split(step["command"])[1:]).out
+    undo = discarded.partition("to take its changes back: ")[2].strip()
+    (folder / "sub").mkdir()
+    for place, shown in ((folder / "sub", undo.replace("-C .", "-C ..")), (folder, undo)):
+        subprocess.run(["sh", "-c", shown], cwd=place, check=True, capture_output=True)
+        assert (folder / "speed.txt").read_text() == "90"
+        git("checkout", "-q", "speed.txt")
+    subprocess.run(["sh", "-c", undo], cwd=folder, check=True, capture_output=True)
+    assert (folder / "speed.txt").read_text() == "90"
+    assert ready("show", "SPEED-000").code == 0
+
+
+def test_a_kept_branch_that_was_not_merged_is_named(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    assert ready("ab", "--code", "main", "faster", *COMMAND).code == 0
+    assert ready("keep", "SPEED-000").code == 0
+
+    def merging() -> list[str]:
+        return [
+            one["command"] for one in ready("next", "--json").data["steps"] if "git merge" in one.get("command", "")
+        ]
+
+    assert not merging(), "its own branch is checked out"
+    git("add", "logbooks")
+    git("commit", "-q", "-m", "The records")
+    git("checkout", "-q", "main")
+    (folder / "other.py").write_text("x = 1\n")
+    git("add", "other.py")
+    git("commit", "-q", "-m", "Something else")
+    git("checkout", "-q", "faster", "--", "logbooks")
+    git("commit", "-q", "-m", "The records, here")
+    [command] = merging()
+    assert command == "git merge faster"
+    git("checkout", "-q", "-b", "another")
+    assert not merging(), "the base is not checked out"
+    git("checkout", "-q", "main")
+    git(*shlex.split(command)[1:], "--no-edit")
+    assert not merging()
+
+
 def test_where_nothing_is_left_status_says_how_to_close(ready: Cli) -> None:  # noqa: F811
     assert ready("criteria", "--add", "Nothing more is asked.").code == 0
     assert ready("ab", "--code", "main", "HEAD", "--pairs", "8", *COMMAND).code == 0
@@ -153,4 +226,21 @@ def test_what_failed_and_was_answered_of_other_code_is_no_failure(ready: Cli, fo
     assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-000"]
     (folder / "speed.txt").write_text("80")
     assert ready(*ask).code == 0
+    assert not ready("status", "--json").data.get("failed")
+
+
+def test_what_failed_is_over_once_it_was_asked_again_under_another_title(ready: Cli, folder: Path) -> None:  # noqa: F811
+    good = (folder / "bench.py").read_text()
+    (folder / "bench.py").write_text("raise SystemExit(3)\n")
+    ask = ("ab", "--code", "HEAD", "WORK", "--evaluator", "none")
+    assert ready(*ask, *COMMAND).code == 3
+    (folder / "bench.py").write_text("raise SystemExit(4)\n")
+    assert ready("ab", "--like", "SPEED-000", "--title", "Again").code == 4
+    assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-001", "SPEED-000"]
+    again = ready("ab", "--like", "SPEED-001", "--json")
+    assert (again.code, again.data["id"], "stays as it is" in again.err) == (4, "SPEED-001", False)
+    (folder / "bench.py").write_text(good)
+    (folder / "speed.txt").write_text("80")
+    assert ready("ab", "--like", "SPEED-001", "--title", "Mended", "--max-pairs", "1").code == 0
+    assert ready("show", "SPEED-002", "--json").data["completes"] == "SPEED-001"
     assert not ready("status", "--json").data.get("failed")

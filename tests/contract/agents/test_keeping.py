@@ -44,6 +44,8 @@ def test_a_kept_idea_names_its_commit(campaign: Cli, git: Git, folder: Path) -> 
     answer = campaign("keep", idea, "--why", "twice as fast")
     assert f"logbook keep {idea}" in answer.out
     assert f"to leave it open: logbook edit {idea} --next 'keep it if it is faster'\n" in answer.out
+    assert "closes its next action, written before its runs: keep it if it is faster" in answer.out
+    assert "one that was written after them stays open" in " ".join(campaign("keep", "--help").out.split())
     # What is left of it does not have to be remembered.
     [left] = [one for one in campaign("next", "--json").data["steps"] if one["kind"] == "next action"]
     assert left["command"] == f"logbook keep {idea}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -244,3 +245,25 @@ def test_the_setup_of_a_comparison_runs_first(git: Callable[..., str], cli: Cli,
     entry = next((folder / "logbooks/moe/entries").glob("MOE-000.*"))
     entry.write_text(entry.read_text().replace("cp source built", "exit 4"))
     assert cli("reproduce", "MOE-000", "--json").data["missing"] == ["its setup, which failed: test -e built || exit 4"]
+
+
+@pytest.mark.parametrize("ask", [("run",), ("ab", "--axis", "env:N=1,2", "--pairs", "1")])
+def test_a_run_of_a_build_is_not_reproduced_without_it(
+    git: Callable[..., str], cli: Cli, folder: Path, ask: tuple[str, ...]
+) -> None:
+    (folder / "bench.sh").write_text('. ./built; echo "METRIC tflops=$speed TF/s"\n')
+    (folder / "source").write_text("speed=12.5\n")
+    (folder / "built").write_text("speed=12.5\n")
+    (folder / ".gitignore").write_text("built\n")
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s").code == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "A build")
+    assert cli(*ask, "--", "sh", "bench.sh").code == 0
+    again = cli("reproduce", "MOE-000", "--json")
+    assert (again.code, again.data["outcome"]) == (1, "cannot"), again.out
+    [missing] = again.data["missing"]
+    assert missing.startswith("built: git does not hold it")
+    typed = shlex.split(missing.partition(": logbook ")[2])
+    assert typed[-2:] == ["--setup", "COMMAND THAT MAKES IT"]
+    assert cli(*typed[:-1], "cp source built", "--json").data["outcome"] == "reproduced"
+    assert cli(*typed[:-1], "exit 3", "--json").data["missing"] == ["its setup, which failed: exit 3"]

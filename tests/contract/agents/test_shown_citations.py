@@ -100,3 +100,28 @@ def test_a_change_against_the_base_of_a_comparison(started: Cli, folder: Path) -
     # Two of its runs are no two sides: the answer is cited instead.
     parts = started("note", "--title", "T", "--interpretation", "[[MOE-000/2 vs MOE-000/1 tflops]]")
     assert (parts.code, "next:  write [[MOE-000 vs base tflops]]\n" in parts.err) == (2, True), parts.err
+
+
+def test_a_title_shows_the_number_wherever_it_stands(started: Cli, folder: Path) -> None:
+    assert started("criteria", "--add", "Someone is content.").code == 0
+    assert started("run", "--", "echo", "METRIC tflops=12.5 TF/s").code == 0
+    assert started("run", "--title", "Beat the [[MOE-000 tflops]] that we have", "--", "false").code == 1
+    note = ("note", "--title", f"{'Long ' * 9}and [[MOE-000 tflops]]", "--next", "beat [[MOE-000 tflops]]")
+    assert started(*note).code == 0
+    assert started("keep", "MOE-000", "--why", "it has [[MOE-000 tflops]]").code == 0
+    for words in (
+        ["list"],
+        ["list", "--json"],
+        ["list", "--tried"],
+        ["status"],
+        ["status", "--json"],
+        ["next"],
+        ["show", "MOE-001/1"],
+        ["close", "--dry-run", "--conclusion", "We reach [[MOE-000 tflops]]."],
+    ):
+        shown = started(*words).out
+        assert "[[" not in shown, words
+        assert words[0] == "show" or "--tried" in words or "12.500 TF/s" in shown, words
+    assert started("sync", "--offline", "out").code == 0
+    assert not [path.name for path in (folder / "out").glob("*.md") if "[[" in path.read_text()]
+    assert "Beat the [[MOE-000 tflops]]" in at(folder / "logbooks/moe/entries/MOE-001.yaml").read_text()

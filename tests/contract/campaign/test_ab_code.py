@@ -100,7 +100,7 @@ def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.code == 0, answer.err
     assert ready("criteria", "--json").data["criteria"][0]["computed"]["state"] == "met"
-    assert answer.err.endswith("to keep the better code: logbook keep SPEED-000\n")
+    assert answer.err.endswith("to decide on its code: logbook keep SPEED-000\n")
     base, other = f"main@{main[:9]}", f'"Ten percent"@{faster[:9]}'
     assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
     [finding] = answer.data["answer"]["findings"]

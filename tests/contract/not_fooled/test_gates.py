@@ -287,3 +287,14 @@ def test_a_checksum_of_digits_is_shown_by_its_digits(sides: Callable[..., Cli]) 
     cli(*AXIS, *COMMAND)
     [first] = answer_of(cli)["first"]
     assert ("e+" in first, "23 with" in first, "24 with" in first) == (False, True, True), first
+
+
+def test_a_table_marks_the_rows_of_a_side_with_another_output(sides: Callable[..., Cli]) -> None:
+    cli = sides("checksum=a", "checksum=b", "--gate", "same checksum", metrics=("time_s:min:s",))
+    cli(*AXIS, "--max-pairs", "2", *COMMAND)
+    table = cli("table", "--pivot", "env:Q", "--delta").out
+    assert "failed: gate same checksum" in table
+    assert " 0.10" not in table.splitlines()[2], "no number of it"
+    assert "gate same checksum" in cli("table", "--csv").out
+    assert cli("ab", "--id", "T-000", "--max-pairs", "1", "--free", "checksum").code == 0
+    assert "failed" not in cli("table", "--pivot", "env:Q", "--delta").out

@@ -103,6 +103,28 @@ def test_a_discarded_question_is_asked_and_answered_nowhere(
     assert cli("compare", "T-000").out.splitlines()[1] == "discarded by T-001"
 
 
+@pytest.mark.parametrize(("output", "gate"), [("checksum", "same checksum"), ("checksum", ""), ("loss", "")])
+def test_nobody_is_asked_to_settle_what_was_discarded(
+    sides: Callable[..., Cli], folder: Path, output: str, gate: str
+) -> None:
+    cli = sides(f"{output}=a", f"{output}=b", *(["--gate", gate] if gate else []), metrics=("time_s:min:s",))
+    cli(*AXIS, "--max-pairs", "3", *COMMAND)
+    asked = ("To settle it", "logbook ab", "more pairs", "logbook edit")
+    own = [("show", "T-000"), ("compare", "T-000"), ("compare", "T-000", "--json"), ("list",)]
+    assert any(text in cli(*words).out for words in own for text in asked)
+    cli("discard", "T-000", "--why", "its output is wrong")
+    assert not [text for words in own for text in asked if text in cli(*words).out]
+    said = readers(cli, folder)
+    assert not [name for name, text in said.items() for ask in ("To settle it", "more pairs") if ask in text]
+
+
+def test_a_comparison_that_failed_and_was_discarded_is_listed_so(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s")
+    cli("ab", "--axis", "k=1,2", "--max-pairs", "1", "--", "sh", "-c", "exit 1", "{axis}")
+    cli("discard", "T-000", "--why", "it fails")
+    assert "discarded by T-001" in cli("list").out
+
+
 def test_the_entry_says_that_it_was_kept_without_an_answer(sides: Callable[..., Cli], folder: Path) -> None:
     cli = sides("", "")
     cli(*AXIS, "--max-pairs", "1", *COMMAND)
