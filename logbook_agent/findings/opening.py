@@ -117,7 +117,7 @@ def nothing_settled(
     elif counted:
         return "No result counts: all failed.", show(counted[-1])
     elif any(s["rows"] for s in thread.summaries):
-        why = "No result counts: all were discarded, superseded or declared void."
+        return "No result counts: all were discarded, superseded or declared void.", ""
     else:
         return "Nothing was measured yet.", "logbook run -- COMMAND"
     return why, _first_comparison(records, thread)
