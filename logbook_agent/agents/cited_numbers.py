@@ -13,7 +13,7 @@ from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.identity import residue
+from logbook_agent.findings.identity import COMMAND, commands_apart, residue
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
 from logbook_agent.findings.tables.frame import frame_of, show, varies
@@ -212,7 +212,7 @@ def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
     is_known = any(_is_meant(citation, item.place) for item in frame_of(sides[0]).items)
     good.insert(0, _one_case(sides[0], citation if is_known else structs.replace(citation, where=()), names[0]))
     both = [case for side in good for case in side.cases]
-    unlike = residue(both)
+    unlike = [other for name in residue(both) for other in (commands_apart(both) if name == COMMAND else [name])]
     if "commit" in unlike:  # which is what `code` names
         unlike = [name for name in unlike if name != CODE_AXIS]
     units = {case.row.metrics[citation.metric].unit for case in both if citation.metric in case.row.metrics}

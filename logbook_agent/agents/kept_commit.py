@@ -176,6 +176,8 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
     commit, lacks, is_dirty = commit_of(workspace, book, *ran, None) if ran is not None else (None, (), False)
     if ran is not None and lacks and not is_dirty:
         why, command = completing(workspace, found, record, *ran, lacks)
+    elif ran is not None and lacks:
+        command = _committing(workspace, about, *ran, lacks)
     elif commit is not None and not lacks and not is_in(workspace, commit):
         place, given = repository_of(workspace.cwd), (workspace.root, workspace.config.code, workspace.environ)
         in_head = f"{command} --commit HEAD"
@@ -187,6 +189,17 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
             )
             command = f"git branch {about.lower()} {commit[:9]}"
     return structs.replace(step, why="; ".join(filter(None, [step.why, why])), command=command)
+
+
+def _committing(workspace: Workspace, about: str, run: Run, code: Code, lacks: Sequence[str]) -> str:
+    """What to type to commit the files that HEAD lacks of the code of an entry; empty where the working tree has other
+    code by now."""
+    place = repository_of(workspace.cwd)
+    is_whole = code.diff_sha256 is None or code.diff_kept is not None
+    if place is None or not is_whole or _look(workspace, run).facts().code.identity != code.identity:
+        return ""
+    files = shlex.join(os.path.relpath(place.top / path, os.path.realpath(workspace.cwd)) for path in lacks)
+    return f"git add {files} && git commit -m 'Keep {about}' -- {files}"
 
 
 def _named(workspace: Workspace, name: str) -> str:

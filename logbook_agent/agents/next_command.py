@@ -45,7 +45,7 @@ def next_command(
         if step.entry in waits and step.kind != "next action":
             step = waiting_for(step, waits[step.entry])
         elif step.entry and step.kind != "next action":
-            executed = book.claims.elsewhere(findings.records.record(step.entry))
+            executed = book.elsewhere(findings.records.record(step.entry))
             if executed is not None:
                 at_work[step.entry] = "executed", executed.text
                 step = structs.replace(step, command="")

@@ -75,7 +75,8 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     if request.run.entry_id is not None:
         request, stated = taken_up(workspace, book, request)
         # Before anything is checked out.
-        check_free(workspace, book, book.resolve(request.run.entry_id or ""))
+        entry_id = book.resolve(request.run.entry_id or "")
+        check_free(workspace, book, entry_id, ab_afresh(entry_id))
     with sides_of(workspace, book, request, display, stated) as sides:
         return carry_out(workspace, book, request, sides, display)
 

@@ -64,7 +64,7 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest, display: Displa
     stated, left = entry.comparison, _own_options(book.header, entry, request)
     if stated is not None and stated.run is not None and not number:
         run = stated_command(entry, stated.run)
-        if _is_of(request, stated.question):
+        if _is_of(request, stated):
             said = [_moved_on(workspace, entry, stated.question, run)] if not (request.axis or request.codes) else []
             for line in filter(None, [*said, left and f"as in {entry.id}: {left}"]):
                 display.progress(line)
@@ -93,7 +93,7 @@ def _is_other_idea(workspace: Workspace, record: Record, request: AbRequest) -> 
     """Whether an entry measured WORK, and a request asks the same of a working tree that has other code now. What only
     failed was mended since."""
     stated = record.entry.comparison
-    if stated is None or stated.question.axis != CODE_AXIS or not _is_of(request, stated.question):
+    if stated is None or stated.question.axis != CODE_AXIS or not _is_of(request, stated):
         return False
     runs = [s.run for s in record.runs if s.run.part is not None and s.state == "finished"]
     work = {run.part.side for run in runs if run.part is not None and "@" not in run.part.side}
@@ -102,18 +102,18 @@ def _is_other_idea(workspace: Workspace, record: Record, request: AbRequest) -> 
     )
 
 
-def _is_of(request: AbRequest, question: Question) -> bool:
-    """Whether the sides of a request are those of a question, whatever commits its codes are now; also where it names
+def _is_of(request: AbRequest, stated: Comparison) -> bool:
+    """Whether the sides of a request are those of a comparison, whatever commits its codes are now; also where it names
     none."""
+    question = stated.question
     if request.codes is not None:
-        return question.axis == CODE_AXIS and all(map(_is_named, request.codes, question.values))
+        return question.axis == CODE_AXIS and all(
+            code in stated.names_of(label) or ("@" in label and code.startswith(code_hash(label)))
+            for code, label in zip(request.codes, question.values, strict=True)
+        )
     if request.axis is not None:
         return request.axis.name == question.axis and request.axis.keys == question.values
     return True
-
-
-def _is_named(code: str, label: str) -> bool:
-    return code == code_name(label) or ("@" in label and code.startswith(code_hash(label)))
 
 
 def _moved_on(workspace: Workspace, entry: Entry, question: Question, run: Invocation) -> str:

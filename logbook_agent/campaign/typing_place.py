@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection
 from functools import cache, partial
 
+from logbook_agent.findings.advice import branch_now
 from logbook_agent.findings.protocol import ELSEWHERE, TypingPlace
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name
@@ -75,8 +76,10 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         if stated.question.axis == CODE_AXIS and side == SETUP:
             return next(filter(None, (another(stated, value) for value in stated.question.values)), "")
         if stated.question.axis == CODE_AXIS and "@" in side:
-            now = of(code_name(side))
-            return now[:9] if now is not None and code(code_name(side), code_hash(side)) is None else ""
+            name = branch_now(stated, side, of)
+            now = of(name) if name else None
+            is_known = any(code(name, code_hash(value)) is not None for value in stated.question.values)
+            return now[:9] if now is not None and not is_known else ""
         codes = None if any(one.differed for one in stated.evaluator) else recorded(stated, side)
         return "WORK" if codes is not None and codes[0].mark != codes[1].mark else ""
 

@@ -58,7 +58,7 @@ def overview(
 def _executed(book: Book, found: Findings) -> list[Mapping[str, object]]:
     """The plans that another worktree has executed, with where and when."""
     plans = [summary["id"] for summary in found.thread.open if summary["state"] == "planned"]
-    places = ((plan, book.claims.elsewhere(found.records.record(plan))) for plan in plans)
+    places = ((plan, book.elsewhere(found.records.record(plan))) for plan in plans)
     return [{"id": plan, "root": one.root, "at": one.at} for plan, one in places if one is not None]
 
 

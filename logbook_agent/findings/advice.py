@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -216,8 +216,13 @@ def ab_now(entry_id: str, stated: Comparison, here: TypingPlace) -> str:
     still."""
     if stated.question.axis != CODE_AXIS or not any("@" in value for value in stated.question.values):
         return ab_afresh(entry_id, new=False)
-    codes = [code_name(v) if here.of(code_name(v)) is not None else code_typed(v) for v in stated.question.values]
-    return f"logbook ab --code {shlex.join(codes)} --like {entry_id}"
+    return ab_codes([branch_now(stated, v, here.of) or code_typed(v) for v in stated.question.values], entry_id)
+
+
+def branch_now(stated: Comparison, value: str, of: Callable[[str], str | None]) -> str:
+    """The branch that a code was called by, else one that held this code alone when it was compared; empty where there
+    is none any more. `of`: the commit of a branch."""
+    return next((name for name in stated.names_of(value) if of(name) is not None), "")
 
 
 # So many entries are looked at for what another one does not report.

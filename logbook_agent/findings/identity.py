@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
@@ -49,6 +49,16 @@ def residue(cases: Iterable[Case], axis: Collection[str] = ()) -> list[str]:
 
     names = dict.fromkeys([*config, *(name for own, _ in found for name in own)])
     return [name for name in names if len({own.get(name) for own, bad in found if is_known(name, own, bad)}) > 1]
+
+
+def commands_apart(cases: Sequence[Case]) -> list[str]:
+    """The flags in which the commands of rows differ, and `command` where other words do."""
+    config = {name for case in cases for name in case.row.config}
+    said = [unexplained(case, config) for case in cases]
+    settings = [dict(one.settings) for one in said]
+    names = dict.fromkeys(flag for own in settings for flag in own)
+    found = [flag for flag in names if len({own.get(flag) for own in settings}) > 1]
+    return [*found, *([COMMAND] if len({one.words for one in said}) > 1 else [])]
 
 
 def _is_of(name: str, axis: Collection[str]) -> bool:

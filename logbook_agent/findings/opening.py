@@ -60,7 +60,8 @@ class Failed(Struct, frozen=True, kw_only=True):
 
 class Opening(Struct, frozen=True, kw_only=True):
     """The first lines of a thread. `answers` hold a sentence for each comparison: the settled ones in the header's
-    order of metrics, then the open ones, the nearest to an answer first, then those that failed.
+    order of metrics and by the size of their effects, then the open ones, the nearest to an answer first, then those
+    that failed.
 
     `not_settled` says that nothing is settled, or was compared, and `command` what to type to compare something; both
     are empty where something is settled. `in_words` is what people wrote; `best` the best case, where nothing was
@@ -116,7 +117,7 @@ def nothing_settled(
     elif counted:
         return "No result counts: all failed.", show(counted[-1])
     elif any(s["rows"] for s in thread.summaries):
-        why = "No result counts: all were discarded, superseded or declared void."
+        return "No result counts: all were discarded, superseded or declared void.", ""
     else:
         return "Nothing was measured yet.", "logbook run -- COMMAND"
     return why, _first_comparison(records, thread)

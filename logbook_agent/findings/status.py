@@ -1,5 +1,7 @@
-"""`logbook status`: the one call after losing all context, on one page. Each section shows its three newest lines and
-counts the others; where the page is too long, whole sections are left out, the last ones first."""
+"""`logbook status`: the one call after losing all context, on one page. Each section shows its first three lines and
+counts the others: the newest; of what is settled the greatest effects, of what is open what needs the fewest pairs.
+What no practical number of pairs settles is counted alone, unless there is no other answer. Where the page is too long,
+whole sections are left out, the last ones first."""
 
 from __future__ import annotations
 
@@ -83,7 +85,7 @@ def json_size(answer: StatusAnswer, warnings: Sequence[str] = ()) -> int:
 def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: Size = json_size) -> StatusAnswer:
     """The sections of a thread in the order of their use, as many as the budget of bytes holds. One that takes more
     than half of it alone is left out first."""
-    sections = [one for one in _sections(found, here) if one.value]
+    sections = [one for one in _sections(found, here) if one.value or one.more]
     shown = [one for one in sections if len(json.dumps(one.value)) <= budget // 2]
     answer = _answer(found, shown, sections)
     while shown and size(answer) > budget:
@@ -110,8 +112,8 @@ def _answer(found: Findings, shown: Sequence[_Section], sections: Sequence[_Sect
     return answer | {key: value for key, value in more.items() if value}
 
 
-def _newest(key: str, lines: Iterable[Any]) -> _Section:
-    """The first three lines, of which the newest is the first."""
+def _first(key: str, lines: Iterable[Any]) -> _Section:
+    """The first three lines, which are the most useful."""
     all_ = [*lines]
     return _Section(key=key, value=all_[:SHOWN], more=max(0, len(all_) - SHOWN))
 
@@ -127,27 +129,27 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _Section(
         key="summary_before", value=[i for w in first.in_words if w.kind == "summary" for i in w.before[-SHOWN:]]
     )
-    order = {entry: n for n, entry in enumerate(thread.by_id)}
     # What was settled of other code since comes last.
     past = {entry for answer in found.answers if answer.is_settled for entry in answer.of_other_code}
-    for answers in (first.found, first.left):
-        latest = sorted(answers, key=lambda one: (one.entry in past, -order[one.entry]))
-        shown = [one for one in latest if not thread.superseded_by(one.entry)]
-        yield _newest("answers", [_comparison(found, one, here) for one in shown])
-    yield _newest("decisions", [_decision(found, e) for e in _not_superseded(thread, thread.decisions)])
+    nearest = [one for one in first.left if not one.is_hopeless] or ([] if first.found else [*first.left])
+    for answers in (sorted(first.found, key=lambda one: one.entry in past), nearest):
+        shown = [one for one in answers if not thread.superseded_by(one.entry)]
+        yield _first("answers", [_comparison(found, one, here) for one in shown])
+    yield _Section(key="answers", value=[], more=len(first.left) - len(nearest))
+    yield _first("decisions", [_decision(found, e) for e in _not_superseded(thread, thread.decisions)])
     yield _criteria(header, here)
-    yield _newest("running", [{k: v for k, v in one.data().items() if v is not None} for one in reversed(here.runs)])
-    yield _newest("detached_series", reversed(here.series))
-    yield _newest("claimed", reversed(here.claims))
-    yield _newest("executed", reversed(here.executed))
+    yield _first("running", [{k: v for k, v in one.data().items() if v is not None} for one in reversed(here.runs)])
+    yield _first("detached_series", reversed(here.series))
+    yield _first("claimed", reversed(here.claims))
+    yield _first("executed", reversed(here.executed))
     yield _open(thread)
-    yield _newest("next_actions", _next_actions(found, here))
-    yield _newest("negative_results", [_said(e, e["negative"]) for e in _not_superseded(thread, thread.negative)])
+    yield _first("next_actions", _next_actions(found, here))
+    yield _first("negative_results", [_said(e, e["negative"]) for e in _not_superseded(thread, thread.negative)])
     # What is said above is not said again.
     above = {e["id"] for e in (*thread.negative, *thread.open)}
-    yield _newest("failed", [_failed(f) for f in first.failed if f.entry not in above])
-    yield _newest("best", map(_best, bests(thread, found.answers)))
-    yield _newest(
+    yield _first("failed", [_failed(f) for f in first.failed if f.entry not in above])
+    yield _first("best", map(_best, bests(thread, found.answers)))
+    yield _first(
         "reported",
         [
             {"metric": one.metric, "value": one.value, "entry": one.entry, "text": reported_text(one)}
@@ -156,22 +158,22 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     )
     # Decisions have a list of their own.
     said = [w for w in first.in_words if w.entry and w.kind != "decision"]
-    yield _newest("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
+    yield _first("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
     yield _Section(key="baseline", value=_baseline(header))
-    yield _newest(
+    yield _first(
         "metrics",
         [
             ":".join(t for t in (m.name, m.direction, m.unit, "" if m.primary else "watched") if t)
             for m in header.metrics
         ],
     )
-    yield _newest("gates", header.gates)
-    yield _newest("free", header.free)
-    yield _newest("constraints", map(_text, [*header.constraints, *([found.budget] if found.budget else [])]))
-    yield _newest("reserved", reversed(here.reserved))
+    yield _first("gates", header.gates)
+    yield _first("free", header.free)
+    yield _first("constraints", map(_text, [*header.constraints, *([found.budget] if found.budget else [])]))
+    yield _first("reserved", reversed(here.reserved))
     yield _Section(key="view", value=here.view)
     yield _Section(key="issue", value=header.issue.url if header.issue is not None else "")
-    yield _newest("links", [f"{_name(link.label)}: {link.url}" for link in header.links])
+    yield _first("links", [f"{_name(link.label)}: {link.url}" for link in header.links])
 
 
 def _not_superseded(thread: Thread, entries: Sequence[Summary]) -> list[Summary]:

@@ -87,10 +87,11 @@ def of_comparisons(
     over = {e for e, a in again.items() if a.is_settled and e in {*a.of_other_code, *larger}}
     over |= {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
     # What failed is over once it was asked again, of whatever code, or answered of the same.
-    last, found = {_names(a): a.entry for a in kept}, {a.entry for a in kept if a.is_settled}
+    all_names = {a.entry: _all_names(a, records.entry(a.entry).comparison) for a in kept}
+    last, found = {name: a.entry for a in kept for name in all_names[a.entry]}, {a.entry for a in kept if a.is_settled}
     failing = [a for a in reversed(left) if a.failure is not None]
     over |= {a.entry for a in failing if found & {*a.twins}}
-    failed = [a for a in failing if last.get(_names(a)) == a.entry and a.entry not in over]
+    failed = [a for a in failing if {last[n] for n in all_names.get(a.entry, ())} == {a.entry} and a.entry not in over]
     shown = [a for a, _ in settled(left, [m.name for m in thread.header.metrics])]
     shown += [a for a, _ in unsettled([a for a in left if a.entry not in over])]
     shown += [a for a in reversed(left) if a.entry not in over and _is_begun(thread, a)]
@@ -144,6 +145,14 @@ def _code_names(answer: Answer) -> tuple[str, ...]:
 def _names(answer: Answer) -> tuple[str, ...]:
     """What an answer is about, with the codes that it compares by their names."""
     return answer.asks or answer.entry, *map(code_name, answer.question.values)
+
+
+def _all_names(answer: Answer, stated: Comparison | None) -> list[tuple[str, ...]]:
+    """What an answer is about, with each name of the code of its last side."""
+    *asks, side = _names(answer)
+    if stated is None or answer.question.axis != CODE_AXIS:
+        return [(*asks, side)]
+    return [(*asks, name) for name in stated.names_of(answer.question.values[-1])]
 
 
 def asked_again(answers: Sequence[Answer], titles: Mapping[str, str]) -> set[str]:

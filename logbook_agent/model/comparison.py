@@ -140,6 +140,12 @@ class Comparison(Struct, frozen=True, kw_only=True):
     code: Mapping[str, Code] = field(default_factory=dict)
     branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def names_of(self, value: str) -> tuple[str, ...]:
+        """The names of a code: the one that was typed, then branches that held it alone when this was stated."""
+        others = {name for code, names in self.branches.items() if code != value for name in names}
+        own = (name for name in self.branches.get(value, ()) if name not in others)
+        return tuple(dict.fromkeys((code_name(value), *own)))
+
 
 class Part(Struct, frozen=True, kw_only=True):
     """The part of a run in its entry's comparison: pair (from 1), side and case. One pair has a run of each side.

@@ -19,12 +19,13 @@ from msgspec import Struct, structs
 from logbook_agent.model.entry import RELATIONS, Entry, bare_id, id_number, parse_id, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
+from logbook_agent.model.record import GOING, Contents, Record, RunStatus, Summaries, is_made, record_of, run_state
 from logbook_agent.model.values import run_number
 from logbook_agent.store import records
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.folder import VIEW_BYTES, Folder
-from logbook_agent.store.names import HEADER, Claims, Reservations, new_uid, reservations_of
+from logbook_agent.store.names import HEADER, Claims, ExecutedAt, Reservations, new_uid, reservations_of
+from logbook_agent.store.places import branch_of, repository_of
 from logbook_agent.text.redaction.plain import clean_record
 
 if TYPE_CHECKING:
@@ -183,8 +184,13 @@ class Book(BookRuns):
                 "logbook doctor",
             )
         elif self.reservations.files.has(entry_id):
-            cause = "its ID is taken, but its file is not here: another worktree made it, or a command that just began"
-            hint = "commit logbooks/ in that worktree, then type here: git merge BRANCH"
+            root = Path(str(self.reservations.root_of(entry_id)))
+            place = repository_of(root) if root != self.root and root.is_dir() else None
+            cause = f"its ID is taken, but its file is not here: another worktree made it, {root}"
+            hint = f"commit that folder there, then type here: git merge {(place and branch_of(place)) or 'BRANCH'}"
+            if place is None:
+                cause = "its ID is taken, but its file is not here: it is on another branch, or a command just began"
+                hint = f"find its commit: git log --all --oneline -- ':/*{entry_id}.*'"
         elif not ids:
             cause, hint = f"{self.topic} has no entries yet", "record one with: logbook run -- COMMAND"
         elif parse_id(entry_id) is None:
@@ -203,6 +209,27 @@ class Book(BookRuns):
     def _record_of(self, entry_id: str, runs: tuple[Run, ...]) -> Record:
         header = self.header
         return record_of(self.entry(entry_id), runs, self.stage, header.gates, header.free, header.gates_since)
+
+    def elsewhere(self, record: Record) -> ExecutedAt | None:
+        """Where and when an entry got runs that are not here: another worktree has them, which may still make them, or
+        there were more. None where it did not."""
+        here = {status.run.name for status in record.runs if is_made(status.run)}
+        missing = [
+            one
+            for runs, one in self.claims.of(record.id).executed.items()
+            if (runs.isdecimal() and int(runs) > len(here)) or self._has_others(Path(one.root), record.id, here)
+        ]
+        return max(missing, key=lambda one: one.at, default=None)
+
+    def _has_others(self, root: Path, entry_id: str, here: Collection[str]) -> bool:
+        """Whether the logbook in another root has runs of an entry that are being made, or came to their end."""
+        if root == self.root:
+            return False
+        other = Book(root, self.topic)
+        with contextlib.suppress(StoreError):  # what is wrong with it is said there
+            others = [run for run in other.runs(entry_id) if run.name not in here]
+            return any(is_made(run) or run_state(run, other.stage) in GOING for run in others)
+        return False
 
     def statuses(self, runs: Sequence[Run]) -> list[RunStatus]:
         """These runs as they are judged, with their states; where another run of their entry cannot be read, as they

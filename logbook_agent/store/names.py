@@ -5,8 +5,9 @@ give twice. In a process, and by people, they are called by the number alone, as
 
 All worktrees of a clone share the IDs that were handed out, and claims of entries. An ID is reserved by the exclusive
 creation of a file. A claim is a file beside those: which process makes the runs of an entry. That process holds a lock;
-the claim ends with it, or when somebody releases it. How many runs of the entry came to their end stays noted in that
-file: they are in one worktree, and the others do not have them until they merge it. Another clone sees neither.
+the claim ends with it, or when somebody releases it. Where the entry was begun, and how many of its runs came to their
+end, stays noted in that file: they are in one worktree, and the others do not have them until they merge it. Another
+clone sees neither.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from msgspec import Struct, field, structs
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import RELATIONS, bare_id, format_id, id_number, parse_id, sorted_ids
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.model.record import Record, is_made
 from logbook_agent.model.values import UID_CHARS, TwinRun, run_number
 from logbook_agent.store.folder import SETTINGS_BYTES, Folder
 from logbook_agent.store.json_text import parse_json
@@ -162,9 +162,9 @@ class Reservations(Struct, frozen=True, kw_only=True):
         reserved is no business of this one.)"""
         have = set(map(bare_id, taken))
         left = [name for name in sorted_ids(self.files.names(), self.prefix) if name not in have]
-        return [name for name in left if self._root_of(name) in (None, str(self.root))]
+        return [name for name in left if self.root_of(name) in (None, str(self.root))]
 
-    def _root_of(self, name: str) -> object:
+    def root_of(self, name: str) -> object:
         """The root that an ID was reserved from; None when its process was killed before it wrote that."""
         try:
             found = parse_json(self.files.text(name, limit=SETTINGS_BYTES), self.files.at(name))
@@ -244,7 +244,7 @@ class PlanClaim(Struct, frozen=True, kw_only=True):
 
 
 class ExecutedAt(Struct, frozen=True, kw_only=True):
-    """Where and when the runs of an entry were made."""
+    """Where and when the runs of an entry were made, or begun."""
 
     root: str
     at: str
@@ -256,7 +256,8 @@ class ExecutedAt(Struct, frozen=True, kw_only=True):
 
 
 class PlanState(Struct, frozen=True, kw_only=True):
-    """The last claim of an entry (None: it has ended), and where it had how many runs, by their number as text."""
+    """The last claim of an entry (None: it has ended), and where it had how many runs, by their number as text; `0`:
+    where it was begun last."""
 
     claim: PlanClaim | None = None
     executed: dict[str, ExecutedAt] = field(default_factory=dict)
@@ -289,7 +290,8 @@ class Claims(Struct, frozen=True, kw_only=True):
                         raise refused(before.claim, claim.root, another)
                     self._files.remove(before.claim.lock)
                 stack.enter_context(self._files.lock(claim.lock))
-                self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
+                begun = ExecutedAt(root=claim.root, at=claim.at)
+                self._write(claim.entry, PlanState(claim=claim, executed={**before.executed, "0": begun}))
             try:
                 yield
             finally:
@@ -314,12 +316,6 @@ class Claims(Struct, frozen=True, kw_only=True):
             before = self.of(entry_id)
             self._write(entry_id, PlanState())
             return before
-
-    def elsewhere(self, record: Record) -> ExecutedAt | None:
-        """Where and when an entry got more runs than it has here; None where it did not."""
-        noted, here = self.of(record.id).executed, sum(is_made(status.run) for status in record.runs)
-        missing = [one for runs, one in noted.items() if runs.isdecimal() and int(runs) > here]
-        return max(missing, key=lambda one: one.at, default=None)
 
     @property
     def _files(self) -> Folder:
@@ -354,7 +350,7 @@ class Claims(Struct, frozen=True, kw_only=True):
         self._files.write(entry_id, json.dumps(encode(state)), durable=bool(state.executed))
 
 
-def refused(claim: PlanClaim, root: str, another: str, *, why: str = "") -> Locked:
+def refused(claim: PlanClaim, root: str, another: str) -> Locked:
     """The error for who wants to make runs of an entry, in a `root`, that another process has claimed."""
     wait = f"wait until it ends: {claim.wait(root)}"
     if claim.host != this_host():
@@ -362,6 +358,6 @@ def refused(claim: PlanClaim, root: str, another: str, *, why: str = "") -> Lock
     return Locked(
         f"{claim.entry} is claimed by {claim.text}",
         holder=claim.text,
-        cause=why or "one process at a time makes the runs of an entry; the claim ends with that process",
+        cause="one process at a time makes the runs of an entry; the claim ends with that process",
         hint=f"{wait}; for another entry: {another}",
     )

@@ -248,10 +248,16 @@ def _values(answers: Sequence[Answer]) -> dict[str, set[str]]:
 
 def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
     """What the comparisons of a thread settled: goals before watched metrics, by the order of `metrics`, and of one
-    metric the latest question first."""
+    metric the greatest effect first, of equal ones the latest."""
     found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_found]
     rank = {name: at for at, name in enumerate(metrics)}
-    return sorted(found, key=lambda one: (one[1].is_watched, rank.get(one[1].metric, len(rank))))
+    return sorted(found, key=lambda one: (one[1].is_watched, rank.get(one[1].metric, len(rank)), -_size(one[1])))
+
+
+def _size(finding: Finding) -> float:
+    """The size of a change, in steps of 1%: half and twice as much are equal."""
+    change = finding.change or 0
+    return round(abs(math.log1p(change)), 2) if change > -1 else math.inf
 
 
 def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:

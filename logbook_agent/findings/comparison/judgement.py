@@ -207,7 +207,7 @@ def _lacks(p: MetricSeries, judged: Judged, fixed: int) -> Lacks:
         return Lacks("pairs", BLOCK_PAIRS - (len(p.pairs) - done) % BLOCK_PAIRS)
     if judged.needed > MOST_PAIRS:
         return Lacks("pairs")
-    return Lacks("pairs", next(n for n in _ORDERS if n >= judged.needed - done))
+    return Lacks("pairs", min(next(n for n in _ORDERS if n >= judged.needed - done), MOST_PAIRS - done))
 
 
 # So many runs that measure the same number are no accident.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -186,6 +187,59 @@ def test_what_a_removed_worktree_executed_is_left_to_do(trees: tuple[Path, Path]
     [step] = within(first, "next", "--json").data["steps"]
     assert (step.get("command"), "executed" in step) == ("logbook run --id MOE-000", False)
     assert within(first, "run", "--id", "MOE-000").code == 0
+
+
+def test_a_plan_that_was_killed_in_another_worktree_is_gone_on_with_there(cli: Cli, within: In, folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    job, log, there = folder / "job.py", folder / "log", folder / "other"
+    job.write_text(JOB)
+    words = f"{sys.executable} {job} {log}"
+    cli("note", "--plan", "Two", "--command", f"A: {words} 0", "--command", f"B: {words} 30")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "plan")
+    git(folder, "worktree", "add", "-q", "-b", "other", str(there))
+    agent = subprocess.Popen(
+        [sys.executable, "-m", "logbook_agent", "run", "--id", "MOE-000"],
+        cwd=there, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    def left_alone() -> None:
+        [step] = within(folder, "next", "--json").data["steps"]
+        assert ("command" in step, f"in {there}/logbooks at " in step["executed"]) == (False, True)
+        refused = within(folder, "run", "--id", "MOE-000", "--json")
+        assert (refused.code, "go on there" in refused.error["hint"]) == (3, True)
+
+    wait_for(log, 2)
+    os.kill(agent.pid, signal.SIGKILL)
+    agent.wait()
+    left_alone()
+    [child] = groups_in(there)
+    os.kill(child, signal.SIGKILL)
+    job.write_text(JOB.replace("time.sleep(float(sys.argv[2]))", "None"))
+    left_alone()
+    deadline = time.monotonic() + 30
+    while within(there, "list", "--json").data[0]["state"] in ("running", "orphaned"):
+        assert time.monotonic() < deadline, "its command goes on"
+    assert within(there, "run", "--id", "MOE-000").code == 0
+    left_alone()
+    assert log.read_text() == "begun\n" * 3
+
+
+def test_an_entry_on_another_branch_is_found_by_its_commit(cli: Cli, folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    cli("start", "moe", "--prefix", "MOE")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "start")
+    git(folder, "switch", "-q", "-c", "other")
+    cli("note", "--plan", "One", "--command", "true")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "The plan")
+    git(folder, "switch", "-q", "main")
+    hint = cli("run", "--id", "MOE-000", "--json").error["hint"]
+    words = shlex.split(hint.partition("its commit: ")[2])
+    found = subprocess.run(words, cwd=folder / "logbooks", capture_output=True, text=True)
+    assert found.stdout.endswith(" The plan\n"), hint
 
 
 RECIPE = """\

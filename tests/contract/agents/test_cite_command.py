@@ -173,3 +173,16 @@ def test_a_side_of_code_is_cited_as_the_error_names_it(cli: Cli, git: Callable[.
     for case in set(re.findall(r"code=[^ ,;)]+", problem["problem"])):
         (folder / "note.md").write_text(f"[[T-000 time_ms@{case}]]\n")
         assert cli("cite", "note.md").code == 0, case
+
+
+def test_a_change_between_commands_names_the_flags_in_which_they_differ(started: Cli, folder: Path) -> None:
+    for tflops, flags in (("100", ()), ("110", ("--fast",)), ("120", ("--fast", "--block", "256"))):
+        words = ("sh", "-c", f"echo METRIC tflops={tflops}", "bench", *flags)
+        assert started("run", "--", *words).code == 0
+    (folder / "text.md").write_text("[[MOE-001 vs MOE-000 tflops]]\n[[MOE-002 vs MOE-000 tflops]]\n")
+    problems = started("cite", "text.md", "--check", "--json").data[0]["problems"]
+    assert [one["problem"] for one in problems] == [
+        "not filled in; the record says +10% (order not drawn)",
+        "the sides differ in --block, --fast",
+        "not filled in; the record says not comparable",
+    ]

@@ -384,6 +384,11 @@ def test_what_the_budget_cannot_settle_says_what_it_needs_and_how_to_go_on(ready
     assert ready("criteria", "--drop", "1", "--reason", "a try").code == 0
     assert ready("discard", "MOE-001", "--why", "a try").code == 0
     assert "command" not in ready("status", "--json").data["answers"][0]
+    # Beside an answer, what no practical number of pairs settles is counted alone.
+    assert ready("ab", "--axis", "env:X=1,2", "--min-effect", "50%", *SEED, "--", "sh", "bench.sh").code == 0
+    left = ready("status", "--json").data
+    assert ([one["id"] for one in left["answers"]], left["left_out"]["answers"]) == (["MOE-004"], 1)
+    assert "  and 1 more answer: logbook -L moe list\n" in ready("status").out
     # Nothing can be typed for it: closing the thread keeps it as a limitation.
     for _ in range(2):
         closed = ready("close", "--conclusion", "Nothing gained.", "--limitation", "one CPU", "--json")

@@ -108,13 +108,14 @@ def test_a_commit_that_fails_is_discarded(ready: Cli, git: Git, folder: Path) ->
     assert "MOE-000" not in ready("next").out
 
 
-def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder: Path) -> None:
+@pytest.mark.parametrize("typed", ["idea", "HEAD"])
+def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder: Path, typed: str) -> None:
     git("branch", "-M", "main")
     git("checkout", "-q", "-b", "idea")
     (folder / "bench.sh").write_text("echo boom >&2; exit 3\n")
     commit(git, "Broken")
     words = ("--evaluator", "none", "--max-pairs", "1", "--", "sh", "bench.sh")
-    assert ready("ab", "--code", "main", "idea", *words).code == 3
+    assert ready("ab", "--code", "main", typed, *words).code == 3
     git("branch", "-f", "main", git("commit-tree", "-m", "The other side moves on", "-p", "main", "main^{tree}"))
     commit(git, "The records alone")
     assert "logbook discard MOE-000" in step(ready)["command"], "the side that failed is as it was"
@@ -124,7 +125,7 @@ def test_a_branch_that_was_mended_is_compared_again(ready: Cli, git: Git, folder
     git("commit", "-q", "-a", "--amend", "-m", "Mended")
     again = step(ready)
     assert again["command"] == "logbook ab --code main idea --like MOE-000"
-    assert "idea failed: exit code 3" in again["why"]
+    assert " failed: exit code 3" in again["why"]
     assert "it has another commit now" in again["why"]
     assert added(type_in(ready, again["command"], "--json"), 1)["id"] == "MOE-001"
     assert "MOE-000" not in ready("next").out

@@ -7,6 +7,7 @@ Comparisons are made so that no rule could take them otherwise: ten pairs whose 
 from __future__ import annotations
 
 import json
+import math
 import random
 import statistics
 from collections import Counter
@@ -182,8 +183,9 @@ def read(folder: Path) -> Said:
     # A superseded comparison still settles a negative result of its own, which is not listed either.
     compared = [(e, _change(e)) for e in standing if e.get("comparison") and e["id"] not in replaced]
     settled = {e["id"]: change for e, change in compared if _pairs(e) >= 10}
+    greatest = sorted(compared, key=lambda one: -round(abs(math.log1p(one[1])), 2))
     lines = {
-        "answers.settled": [(e["id"], _answer(e, c)) for e, c in compared if e["id"] in settled],
+        "answers.settled": [(e["id"], _answer(e, c)) for e, c in greatest if e["id"] in settled],
         "answers.open": [(e["id"], _answer(e, c)) for e, c in compared if e["id"] not in settled],
         "decisions": [
             (e["id"], {"text": e["says"]["Decision"]})

@@ -48,9 +48,9 @@ def test_findings_are_in_the_order_of_the_header_and_a_watched_metric_is_no_resu
     ab(thread, "env:MODE=5,7", "Seven", "--pairs", "10", "--next", "eight")
     data = thread("status", "--json").data
     found = [(line["id"], line["outcome"], line["settled"]) for line in data["answers"]]
-    assert found == [("MOE-001", "no difference", True), ("MOE-000", "better", True)]
+    assert found == [("MOE-000", "better", True), ("MOE-001", "no difference", True)]
     first = [re.findall(r"time_ms|less time|tflops|loss", line["answer"]) for line in data["answers"]]
-    assert first == [["time_ms", "tflops", "loss"], ["less time", "tflops", "loss"]]
+    assert first == [["less time", "tflops", "loss"], ["time_ms", "tflops", "loss"]]
     [negative] = data["negative_results"]
     assert negative["id"] == "MOE-001"
     assert re.findall(r"time_ms|less time|tflops|loss", negative["text"]) == ["time_ms", "tflops"]

@@ -4,6 +4,7 @@ named by their whole names, for good."""
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -215,6 +216,31 @@ def test_worktrees_share_the_numbers_of_entries_and_join_their_runs(ours: Clone,
     assert ours.listed() == {"MOE-000": "shared", "MOE-001": "ours", "MOE-002": "theirs"}
     assert sorted(ours.values("MOE-000").values()) == [[1.0], [2.0], [3.0]]
     ours.done("render")
+    ours.done("doctor")
+
+
+@pytest.mark.parametrize("words", [("switch", "-q", "main"), ("merge", "-q", "-m", "joined", "main")])
+def test_a_view_that_keeps_git_from_going_on_is_given_back_as_the_manual_says(
+    ours: Clone, words: tuple[str, ...]
+) -> None:
+    (ours.place / ".git/info/exclude").unlink()
+    ours.commit()
+    ours.git("switch", "-q", "-c", "idea")
+    for title, branch in (("an idea", "main"), ("on main", "idea")):
+        ours.done("note", "--title", title)
+        ours.commit()
+        ours.git("switch", "-q", branch)
+    ours.done("note", "--title", "not committed")
+    with pytest.raises(AssertionError, match="overwritten by"):
+        ours.git(*words)
+    manual = (Path(__file__).parents[3] / "docs/how-to/repair.md").read_text()
+    [row] = [line for line in manual.splitlines() if "would be overwritten" in line]
+    restore, render = (word.split() for word in re.findall(r"`((?:git|logbook) .*?)`", row.replace("TOPIC", "moe"))[:2])
+    ours.git(*restore[1:])
+    ours.git(*words)
+    ours.done(*render[1:])
+    assert {"on main", "not committed"} <= {*ours.listed().values()}
+    ours.done("render", "--check")
     ours.done("doctor")
 
 
