@@ -1,0 +1,225 @@
+"""Workers as jobs of a batch system: a job becomes the worker of a far spool, on a disk that the nodes share.
+
+A batch system is four functions (`Scheduler`); what is the same for all of them stands here. The far spool is the
+truth. What a scheduler says is a hint, asked for only while nothing is heard of the worker, for all jobs at once; a job
+carries the name of its far spool, so that one whose submission was not answered is found again. No submission is sent
+twice: a far spool whose job is not there is closed, and a worker that would come later refuses it.
+
+Units of runs are the elements of an array, also a single one. The name of a far spool is that of the job, the number
+of the element, and, for all but the first of a unit, another number: `NAME.3`, `NAME.3-1`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from msgspec import Struct, structs
+
+from logbook_agent.cluster.questions import Shell
+from logbook_agent.cluster.remote import FarState, Remote, new_name
+from logbook_agent.cluster.sent_code import Places
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import ToolError
+from logbook_agent.model.worker_report import Stage
+from logbook_agent.running.executors.contract import Submission, nothing_sent, units_of
+from logbook_agent.running.programs import NoAnswer
+from logbook_agent.running.provenance.machine import MachineFacts
+from logbook_agent.store.run_files import ERRORS, SENT
+from logbook_agent.store.spool import Sent, Spool
+
+# A worker gives a sign every few seconds; one that was heard of since then lives, whatever its scheduler says.
+FRESH_S = 20.0
+# A scheduler is asked no more often than this.
+_ASK_S = 3.0
+# What batch systems write into the output of a job that they end to have its node.
+_SAID_TAKEN = re.compile("DUE TO (PREEMPTION|NODE FAILURE|JOB REQUEUE)")
+
+
+class Array(Struct, frozen=True, kw_only=True):
+    """A job of `size` elements, of which `at_most` run at once. Element N runs `words` with `.N` behind the last one,
+    in `folder`, and its output goes to the end of the file `output(N)`. Nothing else has its `name`."""
+
+    name: str
+    size: int
+    at_most: int
+    folder: str
+    words: tuple[str, ...]
+
+    def output(self, element: object) -> str:
+        return f"{self.folder}/{self.name}.{element}/{ERRORS}"
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """What a scheduler says of an element of an array: its `number`, in words how far it is, and whether it is over.
+    `is_taken`: the scheduler ended it for reasons of its own, so its runs are to be made again."""
+
+    number: str
+    said: str
+    is_over: bool = False
+    is_taken: bool = False
+
+
+class Scheduler(Protocol):
+    """What a batch system does. Each function raises ToolError where it fails."""
+
+    def check(self) -> None:
+        """Raise ToolError where the batch system would not accept a job."""
+
+    def submit(self, array: Array) -> Sequence[str]:
+        """Submit an array, never to start an element again; the numbers of its elements. Raises Unavailable where it
+        may be accepted later."""
+
+    def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
+        """Elements by their names, `ARRAY.N`, as far as the batch system knows of them."""
+
+    def cancel(self, number: str) -> None:
+        """Send TERM to an element, and KILL later. One that waits never runs."""
+
+
+class Batch(Remote):
+    """Starts workers by a scheduler."""
+
+    is_batch = True
+    hands_over = False
+
+    def __init__(
+        self, scheduler: Scheduler, *, shell: Shell, places: Places, environ: Mapping[str, str], place: str
+    ) -> None:
+        # Which node it will be, the worker says.
+        super().__init__(shell=shell, places=places, environ=environ, secrets={}, place=place)
+        self.scheduler = scheduler
+        # The elements that are looked at; what was said of such elements, or why it was not, and until when that
+        # counts.
+        self._names: frozenset[str] = frozenset()
+        self._told: tuple[frozenset[str], float, Mapping[str, Job] | ToolError] = (frozenset(), float("-inf"), {})
+
+    def hello(self) -> MachineFacts:
+        """As `Executor.hello`. Raises ToolError, too, where the scheduler would not accept a run."""
+        found = super().hello()
+        self.scheduler.check()
+        return found
+
+    def folders(self, items: Sequence[Submission]) -> Sequence[str]:
+        """Those of one array."""
+        name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
+        names = {}
+        for number, unit in enumerate(units_of(items, lambda item: item.pin)):
+            for place, item in enumerate(unit):
+                names[item.spool.folder] = f"{name}.{number}" + (f"-{place}" if place else "")
+        return [names[item.spool.folder] for item in items]
+
+    def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
+        """As `Remote.launch`. A submission that failed may have arrived all the same: the scheduler is asked."""
+        works = {sent.folder: encode(item.work) for item, sent in items}
+        with nothing_sent():
+            made, _ = self.ask("put", {"works": works})
+        # Whole paths, as they are on the login node: a node may have another home, and other programs first.
+        folders, python = made.get("made"), str(made.get("python"))
+        if not isinstance(folders, dict) or folders.keys() != works.keys():
+            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.place}")
+        first = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
+        code = first.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
+        array = Array(
+            name=first.name,
+            size=1 + max(_element(sent) for _, sent in items),
+            at_most=at_most,
+            folder=str(first.parent),
+            words=(python, "-P", str(code), "unit", str(first)),
+        )
+        try:
+            numbers = self.scheduler.submit(array)
+        except ToolError:
+            if not sum(self._has_job(item.spool, sent) for item, sent in items):
+                raise
+            return
+        for item, sent in items:
+            item.spool.put(structs.replace(sent, job=numbers[_element(sent)]))
+
+    def has_arrived(self, spool: Spool) -> bool:
+        """As `Remote.has_arrived`: no submission is sent twice. One that did not arrive cannot arrive any more."""
+        if (sent := spool.get(Sent)) is None:
+            return False
+        try:
+            has_arrived = self._has_job(spool, sent)
+        except ToolError as error:
+            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
+        if not has_arrived:
+            spool.files.remove(SENT)
+        return has_arrived
+
+    def _has_job(self, spool: Spool, sent: Sent) -> bool:
+        """Whether there is a job for a far spool, which is closed otherwise: where the scheduler does not answer, one
+        may be there, and lets no worker begin. Raises ToolError."""
+        job = None
+        with contextlib.suppress(ToolError):
+            job = self._job(sent)
+        if job is None:
+            return not self._close(sent)
+        spool.put(structs.replace(sent, job=job.number))
+        return True
+
+    def states(
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
+    ) -> Mapping[str, FarState]:
+        """As `Remote.states`."""
+        self._names = frozenset(map(_name, going))
+        return super().states(going, wait_s, with_log=with_log)
+
+    def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
+        """How far a run is. The scheduler is asked only while nothing was heard of its worker for a while."""
+        if state.stage == "ended":
+            return ("lost" if _SAID_TAKEN.search(state.complaint) else "ended"), None
+        if state.is_closed:
+            return state.stage, state.said
+        alive: Stage = "running" if state.has_begun else "sent"
+        is_fresh = state.has_begun and state.silent_s is not None and abs(state.silent_s) < FRESH_S
+        # While a client submits it, there need be no job yet.
+        if spool.is_held() or is_fresh:
+            return alive, None
+        job = self._job(sent)
+        said = job.said if job is not None else f"{self.place} has no record of its job"
+        if job is not None and not job.is_over:
+            return alive, said
+        if not self._close(sent):
+            return alive, None  # it began or ended meanwhile
+        return ("lost" if state.has_begun or (job is not None and job.is_taken) else "never-started"), said
+
+    def end(self, sent: Sent) -> None:
+        """As `Remote.end`."""
+        if (job := self._job(sent)) is not None and not job.is_over:
+            self.scheduler.cancel(job.number)
+
+    def _job(self, sent: Sent) -> Job | None:
+        """What the scheduler says of the job of a far spool; None when it has none, or has forgotten it. It is asked
+        for all jobs together, every few seconds. Raises ToolError when it does not answer."""
+        names, until, told = self._told
+        if (name := _name(sent.folder)) not in names or time.monotonic() >= until:
+            names = self._names | {name}
+            try:
+                told = self.scheduler.jobs(names)
+            except ToolError as error:
+                told = error
+            self._told = names, time.monotonic() + _ASK_S, told
+        if isinstance(told, ToolError):
+            raise told
+        return told.get(name)
+
+    def _close(self, sent: Sent) -> bool:
+        """Close a far spool, so that no worker can begin there. False if a worker is at work there, or has ended."""
+        return bool(self.ask("close", {"folder": sent.folder})[0].get("closed"))
+
+
+def _name(folder: str) -> str:
+    """The name of the element that makes the run of a far spool."""
+    path = PurePosixPath(folder)
+    return path.stem + path.suffix.partition("-")[0]
+
+
+def _element(sent: Sent) -> int:
+    """The number of that element."""
+    return int(PurePosixPath(_name(sent.folder)).suffix[1:])
