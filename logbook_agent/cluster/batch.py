@@ -1,7 +1,7 @@
 """Workers as jobs of a batch system: a job becomes the worker of a far spool, on a disk that the nodes share.
 
-A batch system is four functions (`Scheduler`); what is the same for all of them stands here. The far spool is the
-truth. What a scheduler says is a hint, asked for only while nothing is heard of the worker, for all jobs at once; a job
+A batch system is four functions; what is the same for all of them stands here. The far spool is the truth. What a
+batch system says is a hint, asked for only while nothing is heard of the worker, for all jobs at once; a job
 carries the name of its far spool, so that one whose submission was not answered is found again. No submission is sent
 twice: a far spool whose job is not there is closed, and a worker that would come later refuses it.
 
@@ -11,12 +11,13 @@ of the element, and, for all but the first of a unit, another number: `NAME.3`, 
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -32,9 +33,9 @@ from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.store.run_files import ERRORS, SENT
 from logbook_agent.store.spool import Sent, Spool
 
-# A worker gives a sign every few seconds; one that was heard of since then lives, whatever its scheduler says.
+# A worker gives a sign every few seconds; one that was heard of since then lives, whatever the batch system says.
 FRESH_S = 20.0
-# A scheduler is asked no more often than this.
+# A batch system is asked no more often than this.
 _ASK_S = 3.0
 # What batch systems write into the output of a job that they end to have its node.
 _SAID_TAKEN = re.compile("DUE TO (PREEMPTION|NODE FAILURE|JOB REQUEUE)")
@@ -42,66 +43,70 @@ _SAID_TAKEN = re.compile("DUE TO (PREEMPTION|NODE FAILURE|JOB REQUEUE)")
 
 class Array(Struct, frozen=True, kw_only=True):
     """A job of `size` elements, of which `at_most` run at once. Element N runs `words` with `.N` behind the last one,
-    in `folder`, and its output goes to the end of the file `output(N)`. Nothing else has its `name`."""
+    in `folder`, and its output goes to the end of the file `output(N)`. Nothing else has its `name`. `payload`: what
+    goes along with it where disks are not shared."""
 
     name: str
     size: int
     at_most: int
     folder: str
     words: tuple[str, ...]
+    payload: Any = None
 
     def output(self, element: object) -> str:
         return f"{self.folder}/{self.name}.{element}/{ERRORS}"
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """What a scheduler says of an element of an array: its `number`, in words how far it is, and whether it is over.
-    `is_taken`: the scheduler ended it for reasons of its own, so its runs are to be made again."""
+    """What a batch system says of an element of an array: its `number`, in words how far it is, and whether it is over.
+    `is_taken`: the batch system ended it for reasons of its own, so its runs are to be made again."""
 
     number: str
-    said: str
+    said: str | None
     is_over: bool = False
     is_taken: bool = False
 
 
-class Scheduler(Protocol):
-    """What a batch system does. Each function raises ToolError where it fails."""
-
-    def check(self) -> None:
-        """Raise ToolError where the batch system would not accept a job."""
-
-    def submit(self, array: Array) -> Sequence[str]:
-        """Submit an array, never to start an element again; the numbers of its elements. Raises Unavailable where it
-        may be accepted later."""
-
-    def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
-        """Elements by their names, `ARRAY.N`, as far as the batch system knows of them."""
-
-    def cancel(self, number: str) -> None:
-        """Send TERM to an element, and KILL later. One that waits never runs."""
-
-
 class Batch(Remote):
-    """Starts workers by a scheduler."""
+    """Starts workers by a batch system, which is four functions: `check`, `submit`, `jobs` and `cancel`. Each raises
+    ToolError where it fails."""
 
     is_batch = True
     hands_over = False
 
-    def __init__(
-        self, scheduler: Scheduler, *, shell: Shell, places: Places, environ: Mapping[str, str], place: str
-    ) -> None:
+    def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], place: str) -> None:
         # Which node it will be, the worker says.
         super().__init__(shell=shell, places=places, environ=environ, secrets={}, place=place)
-        self.scheduler = scheduler
         # The elements that are looked at; what was said of such elements, or why it was not, and until when that
         # counts.
         self._names: frozenset[str] = frozenset()
         self._told: tuple[frozenset[str], float, Mapping[str, Job] | ToolError] = (frozenset(), float("-inf"), {})
 
+    # -- a batch system --------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def check(self) -> None:
+        """Raise ToolError where the batch system would not accept a job."""
+
+    @abc.abstractmethod
+    def submit(self, array: Array) -> Sequence[str]:
+        """Submit an array, never to start an element again; the numbers of its elements. Raises Unavailable where it
+        may be accepted later."""
+
+    @abc.abstractmethod
+    def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
+        """Elements by their names, `ARRAY.N`, as far as the batch system knows of them."""
+
+    @abc.abstractmethod
+    def cancel(self, numbers: Sequence[str]) -> None:
+        """Send TERM to elements, and KILL later. One that waits never runs."""
+
+    # -- what is the same for all ----------------------------------------------------------------------
+
     def hello(self) -> MachineFacts:
-        """As `Executor.hello`. Raises ToolError, too, where the scheduler would not accept a run."""
+        """As `Executor.hello`. Raises ToolError, too, where the batch system would not accept a run."""
         found = super().hello()
-        self.scheduler.check()
+        self.check()
         return found
 
     def folders(self, items: Sequence[Submission]) -> Sequence[str]:
@@ -114,31 +119,35 @@ class Batch(Remote):
         return [names[item.spool.folder] for item in items]
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
-        """As `Remote.launch`. A submission that failed may have arrived all the same: the scheduler is asked."""
-        works = {sent.folder: encode(item.work) for item, sent in items}
+        """As `Remote.launch`. A submission that failed may have arrived all the same: the batch system is asked."""
         with nothing_sent():
-            made, _ = self.ask("put", {"works": works})
-        # Whole paths, as they are on the login node: a node may have another home, and other programs first.
-        folders, python = made.get("made"), str(made.get("python"))
-        if not isinstance(folders, dict) or folders.keys() != works.keys():
-            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.place}")
-        first = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
-        code = first.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
-        array = Array(
-            name=first.name,
-            size=1 + max(_element(sent) for _, sent in items),
-            at_most=at_most,
-            folder=str(first.parent),
-            words=(python, "-P", str(code), "unit", str(first)),
-        )
+            array = self.prepared(items, at_most)
         try:
-            numbers = self.scheduler.submit(array)
+            numbers = self.submit(array)
         except ToolError:
             if not sum(self._has_job(item.spool, sent) for item, sent in items):
                 raise
             return
         for item, sent in items:
             item.spool.put(structs.replace(sent, job=numbers[_element(sent)]))
+
+    def prepared(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> Array:
+        """The array that makes these runs, after their works were brought there. Raises ToolError."""
+        works = {sent.folder: encode(item.work) for item, sent in items}
+        made, _ = self.ask("put", {"works": works})
+        # Whole paths, as they are on the login node: a node may have another home, and other programs first.
+        folders, python = made.get("made"), str(made.get("python"))
+        if not isinstance(folders, dict) or folders.keys() != works.keys():
+            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.place}")
+        first = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
+        code = first.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
+        return Array(
+            name=first.name,
+            size=1 + max(_element(sent) for _, sent in items),
+            at_most=at_most,
+            folder=str(first.parent),
+            words=(python, "-P", str(code), "unit", str(first)),
+        )
 
     def has_arrived(self, spool: Spool) -> bool:
         """As `Remote.has_arrived`: no submission is sent twice. One that did not arrive cannot arrive any more."""
@@ -153,13 +162,13 @@ class Batch(Remote):
         return has_arrived
 
     def _has_job(self, spool: Spool, sent: Sent) -> bool:
-        """Whether there is a job for a far spool, which is closed otherwise: where the scheduler does not answer, one
-        may be there, and lets no worker begin. Raises ToolError."""
+        """Whether there is a job for a far spool, which is closed otherwise: where the batch system does not answer,
+        one may be there, and lets no worker begin. Raises ToolError."""
         job = None
         with contextlib.suppress(ToolError):
             job = self._job(sent)
         if job is None:
-            return not self._close(sent)
+            return not self.close(spool, sent, None)
         spool.put(structs.replace(sent, job=job.number))
         return True
 
@@ -167,11 +176,11 @@ class Batch(Remote):
         self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
     ) -> Mapping[str, FarState]:
         """As `Remote.states`."""
-        self._names = frozenset(map(_name, going))
+        self._names = frozenset(map(name_of, going))
         return super().states(going, wait_s, with_log=with_log)
 
     def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
-        """How far a run is. The scheduler is asked only while nothing was heard of its worker for a while."""
+        """How far a run is. The batch system is asked only while nothing was heard of its worker for a while."""
         if state.stage == "ended":
             return ("lost" if _SAID_TAKEN.search(state.complaint) else "ended"), None
         if state.is_closed:
@@ -185,23 +194,29 @@ class Batch(Remote):
         said = job.said if job is not None else f"{self.place} has no record of its job"
         if job is not None and not job.is_over:
             return alive, said
-        if not self._close(sent):
-            return alive, None  # it began or ended meanwhile
+        if not self.close(spool, sent, said if state.has_begun else None):
+            return alive, said  # it began or ended meanwhile
         return ("lost" if state.has_begun or (job is not None and job.is_taken) else "never-started"), said
 
-    def end(self, sent: Sent) -> None:
+    def end(self, sents: Sequence[Sent]) -> None:
         """As `Remote.end`."""
-        if (job := self._job(sent)) is not None and not job.is_over:
-            self.scheduler.cancel(job.number)
+        jobs = [self._job(sent) for sent in sents]
+        if numbers := [job.number for job in jobs if job is not None and not job.is_over]:
+            self.cancel(numbers)
+
+    def close(self, spool: Spool, sent: Sent, said: str | None) -> bool:
+        """Let no worker begin any more where none has; whether nothing more is to come of a run. `said`: why a run that
+        has begun is over."""
+        return bool(self.ask("close", {"folder": sent.folder})[0].get("closed"))
 
     def _job(self, sent: Sent) -> Job | None:
-        """What the scheduler says of the job of a far spool; None when it has none, or has forgotten it. It is asked
+        """What the batch system says of the job of a far spool; None when it has none, or has forgotten it. It is asked
         for all jobs together, every few seconds. Raises ToolError when it does not answer."""
         names, until, told = self._told
-        if (name := _name(sent.folder)) not in names or time.monotonic() >= until:
+        if (name := name_of(sent.folder)) not in names or time.monotonic() >= until:
             names = self._names | {name}
             try:
-                told = self.scheduler.jobs(names)
+                told = self.jobs(names)
             except ToolError as error:
                 told = error
             self._told = names, time.monotonic() + _ASK_S, told
@@ -209,12 +224,8 @@ class Batch(Remote):
             raise told
         return told.get(name)
 
-    def _close(self, sent: Sent) -> bool:
-        """Close a far spool, so that no worker can begin there. False if a worker is at work there, or has ended."""
-        return bool(self.ask("close", {"folder": sent.folder})[0].get("closed"))
 
-
-def _name(folder: str) -> str:
+def name_of(folder: str) -> str:
     """The name of the element that makes the run of a far spool."""
     path = PurePosixPath(folder)
     return path.stem + path.suffix.partition("-")[0]
@@ -222,4 +233,4 @@ def _name(folder: str) -> str:
 
 def _element(sent: Sent) -> int:
     """The number of that element."""
-    return int(PurePosixPath(_name(sent.folder)).suffix[1:])
+    return int(PurePosixPath(name_of(sent.folder)).suffix[1:])

@@ -20,7 +20,6 @@ import urllib3
 from msgspec import Struct, field
 
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.worker_report import OVER
 from logbook_agent.running.executors.contract import Unavailable
 from logbook_agent.running.programs import NoAnswer
 
@@ -43,10 +42,6 @@ class RunEvents(Struct):
 
     bring: Callable[[str, int, bytes], None]
     head: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_over(self) -> bool:
-        return self.head.get("stage") in OVER
 
     def apply(self, event: Event) -> None:
         """Take in an event. Raises ValueError, TypeError or zlib.error for one that is none, and StoreError."""
@@ -75,6 +70,10 @@ class JobLog(Struct):
     @property
     def is_going(self) -> bool:
         return self.status in ("PENDING", "RUNNING")
+
+    def head(self, key: str) -> Mapping[str, Any]:
+        """The last state of a run; empty where none was told."""
+        return self._runs[key].head if key in self._runs else {}
 
     @property
     def is_empty(self) -> bool:

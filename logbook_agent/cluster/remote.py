@@ -55,9 +55,7 @@ class FarState(Struct, frozen=True, kw_only=True):
 
 
 class Remote(Executor):
-    """Starts workers on the machine that `shell` leads to. A scheduler has methods of its own: `launch`, `judged`,
-    `end`; `states` where it is asked about all jobs at once or shares no disk with its nodes, `folders` where one job
-    makes several runs, and `has_arrived` where a submission can be lost."""
+    """Starts workers on the machine that `shell` leads to; `Batch` has a batch system start them."""
 
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
     hands_over = True
@@ -135,7 +133,7 @@ class Remote(Executor):
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`."""
         sent = [sent for spool in spools if not spool.has(FINAL) and (sent := spool.get(Sent)) is not None]
-        for_each(self.end, sent)
+        self.end(sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
@@ -187,9 +185,13 @@ class Remote(Executor):
         """The stage of a run by its state, and what the engine says of it. Raises ToolError."""
         return state.stage, state.said
 
-    def end(self, sent: Sent) -> None:
-        """Ask the worker there to end its command."""
-        self.ask("stop", {"folder": sent.folder})
+    def end(self, sents: Sequence[Sent]) -> None:
+        """Ask the workers there to end their commands. Raises ToolError where none could be asked."""
+
+        def end(sent: Sent) -> None:
+            self.ask("stop", {"folder": sent.folder})
+
+        for_each(end, sents)
 
     def drop(self, sent: Sent) -> None:
         """Remove what was fetched of a run there. Raises ToolError."""

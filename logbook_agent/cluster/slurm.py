@@ -12,7 +12,7 @@ from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.sent_code import Places, check_places
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import Unavailable
+from logbook_agent.running.executors.contract import Unavailable, for_each
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.script import several_hosts
@@ -57,21 +57,21 @@ class SlurmSettings(Places, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
 
 
-class Slurm:
-    """As `Scheduler`. `shell` leads to the machine with its commands, `options` are for `sbatch`."""
+class Slurm(Batch):
+    """Starts workers by `sbatch`."""
 
-    def __init__(self, shell: Shell, options: Sequence[str]) -> None:
-        self._shell, self._options = shell, options
+    def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
+        super().__init__(shell=shell, places=settings, environ=environ, place=shell.host or "slurm")
+        self._options = settings.options
 
     def check(self) -> None:
-        """As `Scheduler.check`."""
-        answer = self._shell.run(["sbatch", "--test-only", *self._options], stdin=b"#!/bin/sh\n")
+        """As `Batch.check`."""
+        answer = self.shell.run(["sbatch", "--test-only", *self._options], stdin=b"#!/bin/sh\n")
         if answer.code != 0:
-            place = self._shell.host or "slurm"
-            raise ToolError(f"sbatch would not accept a run on {place}", cause=answer.said, hint="sinfo")
+            raise ToolError(f"sbatch would not accept a run on {self.place}", cause=answer.said, hint="sinfo")
 
     def submit(self, array: Array) -> Sequence[str]:
-        """As `Scheduler.submit`. What the settings say comes first, so that it changes nothing here.
+        """As `Batch.submit`. What the settings say comes first, so that it changes nothing here.
 
         `--export=NONE`: a job would take the variables of this process along, with its secrets, and Slurm would keep
         them on its disk. It has those of a login on its node instead.
@@ -89,7 +89,7 @@ class Slurm:
             "--open-mode=append",
             f"--array=0-{array.size - 1}%{array.at_most}",
         ]
-        answer = self._shell.run(words, stdin=_SCRIPT.format(words=shlex.join(array.words)).encode())
+        answer = self.shell.run(words, stdin=_SCRIPT.format(words=shlex.join(array.words)).encode())
         number = answer.text.strip().partition(";")[0]
         if answer.code != 0 or not number.isdecimal():
             kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
@@ -97,19 +97,23 @@ class Slurm:
         return [f"{number}_{element}" for element in range(array.size)]
 
     def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
-        """As `Scheduler.jobs`."""
+        """As `Batch.jobs`."""
         arrays = sorted({PurePosixPath(name).stem for name in names})
         words = ["--noheader", "--states=all", "--array", f"--name={','.join(arrays)}"]
-        answer = self._shell.run(["squeue", *words, "--format=%i|%j|%T|%r|%N"])
+        answer = self.shell.run(["squeue", *words, "--format=%i|%j|%T|%r|%N"])
         if answer.code != 0:
             raise ToolError("squeue does not answer", cause=answer.said, hint="squeue")
         return jobs_of(answer.text, names)
 
-    def cancel(self, number: str) -> None:
-        """As `Scheduler.cancel`; KILL comes after Slurm's KillWait."""
-        answer = self._shell.run(["scancel", number])
-        if answer.code != 0:
-            raise ToolError(f"job {number} cannot be cancelled", cause=answer.said, hint=f"scancel {number}")
+    def cancel(self, numbers: Sequence[str]) -> None:
+        """As `Batch.cancel`; KILL comes after Slurm's KillWait."""
+
+        def cancel(number: str) -> None:
+            answer = self.shell.run(["scancel", number])
+            if answer.code != 0:
+                raise ToolError(f"job {number} cannot be cancelled", cause=answer.said, hint=f"scancel {number}")
+
+        for_each(cancel, numbers)
 
 
 def jobs_of(text: str, names: Collection[str]) -> dict[str, Job]:
@@ -142,7 +146,7 @@ def _job(number: str, state: str, reason: str, nodes: str) -> Job:
     return Job(number=number, said=said, is_over=is_over, is_taken=state in _TAKEN)
 
 
-def slurm(workspace: Workspace, declared: Declared) -> Batch:
+def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     """The executor of such settings. Raises UsageError."""
     settings = declared.read(SlurmSettings)
     check_places(declared, settings)
@@ -170,5 +174,4 @@ def slurm(workspace: Workspace, declared: Declared) -> Batch:
         if settings.host is None
         else Ssh(host=settings.host, options=settings.ssh_options, environ=environ)
     )
-    scheduler = Slurm(shell, settings.options)
-    return Batch(scheduler, shell=shell, places=settings, environ=environ, place=shell.host or "slurm")
+    return Slurm(shell=shell, settings=settings, environ=environ)

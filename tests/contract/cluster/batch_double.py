@@ -13,11 +13,8 @@ from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.workspace import Workspace
 
 
-class Double:
-    """As `Scheduler`."""
-
-    def __init__(self, shell: Shell) -> None:
-        self._shell = shell
+class Double(Batch):
+    """Starts workers by `dsub`."""
 
     def check(self) -> None:
         self._run("djobs")
@@ -33,11 +30,11 @@ class Double:
         lines = [line.split() for line in self._run("djobs").splitlines()]
         return {name: _job(number, state) for number, name, state in lines if name in names}
 
-    def cancel(self, number: str) -> None:
-        self._run("dend", "CANCELLED", number)
+    def cancel(self, numbers: Sequence[str]) -> None:
+        self._run("dend", "CANCELLED", *numbers)
 
     def _run(self, program: str, *words: str) -> str:
-        answer = self._shell.run([program, *words])
+        answer = self.shell.run([program, *words])
         if answer.code != 0:
             kind = Unavailable if "later" in answer.err else ToolError
             raise kind(f"{program} failed", cause=answer.said)
@@ -49,8 +46,7 @@ def _job(number: str, state: str) -> Job:
     return Job(number=number, said=f"job {number} is {state}", is_over=is_over, is_taken=is_taken)
 
 
-def double(workspace: Workspace, declared: Declared) -> Batch:
+def double(workspace: Workspace, declared: Declared) -> Double:
     """The executor of such settings, by `kind = "tests.contract.cluster.batch_double:double"`."""
-    shell = Shell(environ=workspace.environ)
-    places = declared.read(Places)
-    return Batch(Double(shell), shell=shell, places=places, environ=workspace.environ, place="double")
+    environ = workspace.environ
+    return Double(shell=Shell(environ=environ), places=declared.read(Places), environ=environ, place="double")

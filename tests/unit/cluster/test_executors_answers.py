@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from msgspec import field
 
-from logbook_agent.cluster.batch import Batch
 from logbook_agent.cluster.job_templates import job_state
 from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places
-from logbook_agent.cluster.slurm import Slurm
+from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running import programs
 from logbook_agent.running.programs import NoAnswer, ProgramAnswer, run_program
@@ -53,10 +52,6 @@ class Login(Shell, frozen=True, kw_only=True):
         return ProgramAnswer(code=0, out=self.out if argv[0] == "squeue" else b"")
 
 
-def _slurm(login: Login, environ: Mapping[str, str]) -> Batch:
-    return Batch(Slurm(login, ()), shell=login, places=Places(), environ=environ, place="slurm")
-
-
 def _answers(far: Remote, head: dict[str, Any]) -> Remote:
     """Have a machine answer everything with the same."""
 
@@ -82,7 +77,7 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         spool.put(Sent(folder=_FOLDER))
     for head in _heads():
         remote = Remote(shell=Login(), places=Places(), environ=environ, secrets={})
-        for far in (remote, _slurm(Login(), environ)):
+        for far in (remote, Slurm(shell=Login(), settings=SlurmSettings(), environ=environ)):
             _answers(far, head)
             with contextlib.suppress(LogbookError):
                 far.stop(spools[:1])
@@ -116,7 +111,7 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     secret = "hf_" + "Zk4" * 12
     for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):
         login = Login(out=f"12|a|PENDING|{reason}|\n".encode())
-        far = _slurm(login, environ)
+        far = Slurm(shell=login, settings=SlurmSettings(), environ=environ)
         _answers(far, {"runs": {_FOLDER: {"stage": "sent"}}}).look([spool])
         seen = spool.get(Seen)
         assert seen is not None
