@@ -120,6 +120,7 @@ class Batch(Remote):
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: the batch system is asked."""
+        self._names = frozenset(name_of(sent.folder) for _, sent in items)
         with nothing_sent():
             array = self.prepared(items, at_most)
         try:
@@ -200,6 +201,7 @@ class Batch(Remote):
 
     def end(self, sents: Sequence[Sent]) -> None:
         """As `Remote.end`."""
+        self._names = frozenset(name_of(sent.folder) for sent in sents)
         jobs = [self._job(sent) for sent in sents]
         if numbers := [job.number for job in jobs if job is not None and not job.is_over]:
             self.cancel(numbers)

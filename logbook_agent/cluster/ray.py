@@ -34,7 +34,7 @@ from logbook_agent.running.executors.contract import Submission, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.tree import ARCHIVE
-from logbook_agent.store.run_files import BEGAN, ERRORS, FINAL, SEEN
+from logbook_agent.store.run_files import BEGAN, FINAL, SEEN
 from logbook_agent.store.spool import Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
@@ -95,9 +95,8 @@ class Ray(Batch):
     def check(self) -> None:
         """As `Batch.check`: whether the nodes offer what a run reserves."""
         offers: dict[str, float] = {}
-        for node in self._cluster.nodes():
-            for name, number in node.get("resources_total", {}).items():
-                offers[name] = offers.get(name, 0) + number
+        for name, number in (one for node in self._cluster.nodes() for one in node.get("resources_total", {}).items()):
+            offers[name] = offers.get(name, 0) + number
         needs = {"CPU": self.settings.cpus, "GPU": self.settings.gpus, **self.settings.resources}
         lacking = [name for name, number in needs.items() if offers.get(name, 0) < number]
         if lacking:
@@ -237,18 +236,13 @@ class Ray(Batch):
             is_told = seen is not None and seen.said == brief(said)
             return is_told and time.time() - (spool.folder / SEEN).stat().st_mtime > self.settings.lease_s
         log = self._log(sent.folder)
-        has_ended = log.facts is not None and not log.is_going
-        return has_ended or self._cluster.submit(_job_of(sent.folder), EMPTY)
+        return (log.facts is not None and not log.is_going) or self._cluster.submit(log.job, EMPTY)
 
     def fetch(self, spool: Spool, sent: Sent) -> None:
         """As `Remote.fetch`: what has come of the files."""
         log, name = self._follow(spool, sent.folder), name_of(sent.folder)
         log.refresh()
-        head = log.head(name)
-        has_end = head.get("stage") == "ended"
-        said = head.get("said") or (None if log.is_going or head.get("stage") in OVER else log.ended_as)
-        if said and not has_end and not (spool.has(ERRORS) and spool.read(ERRORS)):
-            spool.files.write(ERRORS, f"{said}\n".encode())
+        has_end = log.head(name).get("stage") == "ended"
         self.files.finish(spool, has_end=has_end)
         if has_end and not spool.has(FINAL):
             raise ToolError(f"cannot read the files of {name}", cause="Ray did not return them", hint="logbook status")

@@ -75,10 +75,6 @@ class JobLog(Struct):
         """The last state of a run; empty where none was told."""
         return self._runs[key].head if key in self._runs else {}
 
-    @property
-    def is_empty(self) -> bool:
-        return self.facts is not None and self.facts.get("entrypoint") == EMPTY
-
     def run(self, key: str, bring: Callable[[str, int, bytes], None]) -> RunEvents:
         """What was told of a run up to the last `refresh` after it was first asked for."""
         if key not in self._runs:
@@ -124,12 +120,11 @@ class JobLog(Struct):
     @property
     def ended_as(self) -> str:
         """Why a run has no end that the driver saw."""
-        if self.facts is None:
-            return "Ray no longer knows its Job: the head was restarted"
-        if self.is_empty:
+        facts = self.facts or {}
+        if facts.get("entrypoint") == EMPTY:
             return "the submission never arrived"
         # Ray puts the last lines of the log behind words of its own.
-        lines = [] if self.has_begun else str(self.facts.get("message") or "").strip().splitlines()[-1:]
+        lines = [] if self.has_begun else str(facts.get("message") or "").strip().splitlines()[-1:]
         why = "".join(lines).strip()[:_MESSAGE_CHARS]
         return f"its driver ended as {self.status}{why and f': {why}'}"
 

@@ -41,7 +41,7 @@ _NEWS_S = 2.0
 class FarState(Struct, frozen=True, kw_only=True):
     """How far a run is, as its machine tells it; `seen` is a digest of that. `silent_s`: how long nothing was heard of
     its worker. `complaint`: what an engine wrote that ended it. `is_closed`: no worker can begin any more. `is_whole`:
-    all that it left has come. `is_known`: something was ever heard of its submission."""
+    all that it left has come."""
 
     stage: Stage = "elsewhere"
     seen: int = 0
@@ -51,7 +51,6 @@ class FarState(Struct, frozen=True, kw_only=True):
     complaint: str = ""
     is_closed: bool = False
     is_whole: bool = False
-    is_known: bool = True
 
 
 class Remote(Executor):

@@ -44,9 +44,10 @@ class BatchPlace(Place):
     def cancel(self, job: str) -> None:
         self._ask("dend", "CANCELLED", job)
 
-    def preempt(self, job: str) -> None:
-        """Take its node away."""
+    def preempt(self, job: str) -> list[str]:
+        """Take its node away; all jobs that lose it."""
         self._ask("dend", "PREEMPTED", job)
+        return [job]
 
     def fail(self, job: str) -> None:
         """Its node fails: all that runs there ends at once."""

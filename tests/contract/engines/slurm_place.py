@@ -54,9 +54,10 @@ class SlurmPlace(BatchPlace):
     def cancel(self, job: str) -> None:
         self.engine.ask("scancel", job)
 
-    def preempt(self, job: str) -> None:
-        node = self._told("%N")[job]
-        self.engine.submit("sleep 600", "--partition=high", "--exclusive", f"--nodelist={node}")
+    def preempt(self, job: str) -> list[str]:
+        nodes = self._told("%N")
+        self.engine.submit("sleep 1", "--partition=high", "--exclusive", f"--nodelist={nodes[job]}")
+        return [one for one in self.jobs() if nodes.get(one) == nodes[job]]
 
     def fail(self, job: str) -> None:
         left, node = self.left(), self._told("%N")[job]
