@@ -30,6 +30,7 @@ from logbook_agent.model.worker_report import Stage
 from logbook_agent.running.executors.contract import Submission, nothing_sent, units_of
 from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.provenance.machine import MachineFacts
+from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.run_files import ERRORS, SENT
 from logbook_agent.store.spool import Sent, Spool
 
@@ -57,7 +58,7 @@ class Array(Struct, frozen=True, kw_only=True):
         return f"{self.folder}/{self.name}.{element}/{ERRORS}"
 
 
-class Job(Struct, frozen=True, kw_only=True):
+class Element(Struct, frozen=True, kw_only=True):
     """What a batch system says of an element of an array: its `number`, in words how far it is, and whether it is over.
     `is_taken`: the batch system ended it for reasons of its own, so its runs are to be made again."""
 
@@ -72,7 +73,6 @@ class Batch(Remote):
     ToolError where it fails."""
 
     is_batch = True
-    hands_over = False
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], place: str) -> None:
         # Which node it will be, the worker says.
@@ -80,7 +80,7 @@ class Batch(Remote):
         # The elements that are looked at; what was said of such elements, or why it was not, and until when that
         # counts.
         self._names: frozenset[str] = frozenset()
-        self._told: tuple[frozenset[str], float, Mapping[str, Job] | ToolError] = (frozenset(), float("-inf"), {})
+        self._told: tuple[frozenset[str], float, Mapping[str, Element] | ToolError] = (frozenset(), float("-inf"), {})
 
     # -- a batch system --------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class Batch(Remote):
         may be accepted later."""
 
     @abc.abstractmethod
-    def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
+    def jobs(self, names: Collection[str]) -> Mapping[str, Element]:
         """Elements by their names, `ARRAY.N`, as far as the batch system knows of them."""
 
     @abc.abstractmethod
@@ -117,6 +117,16 @@ class Batch(Remote):
             for place, item in enumerate(unit):
                 names[item.spool.folder] = f"{name}.{number}" + (f"-{place}" if place else "")
         return [names[item.spool.folder] for item in items]
+
+    def carry(self, spool: Spool, work: Work) -> Work:
+        """As `Remote.carry`. A batch system stores what is submitted: no secret is handed over."""
+        if any(name.startswith(OWN) for name in work.hidden.values()):
+            raise ToolError(
+                "the command holds a secret",
+                cause="a queue stores what is submitted, and others can read it",
+                hint="pass it in an environment variable that is set where the command runs",
+            )
+        return super().carry(spool, work)
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: the batch system is asked."""
@@ -211,7 +221,7 @@ class Batch(Remote):
         has begun is over."""
         return bool(self.ask("close", {"folder": sent.folder})[0].get("closed"))
 
-    def _job(self, sent: Sent) -> Job | None:
+    def _job(self, sent: Sent) -> Element | None:
         """What the batch system says of the job of a far spool; None when it has none, or has forgotten it. It is asked
         for all jobs together, every few seconds. Raises ToolError when it does not answer."""
         names, until, told = self._told

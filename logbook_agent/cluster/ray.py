@@ -22,7 +22,7 @@ from msgspec import field
 
 import logbook_agent
 from logbook_agent import __version__
-from logbook_agent.cluster.batch import Array, Batch, Job, name_of
+from logbook_agent.cluster.batch import Array, Batch, Element, name_of
 from logbook_agent.cluster.questions import Shell, as_text, brief
 from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, Jobs
 from logbook_agent.cluster.remote import FarState
@@ -111,7 +111,7 @@ class Ray(Batch):
         self._cluster.submit(array.name, " ".join(array.words), array.payload)
         return [f"{array.name}.{element}" for element in range(array.size)]
 
-    def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
+    def jobs(self, names: Collection[str]) -> Mapping[str, Element]:
         """As `Batch.jobs`: what the log of its Job says of each run."""
         found = {}
         for name in names:
@@ -121,7 +121,7 @@ class Ray(Batch):
             if log.facts is not None:
                 is_over = not log.is_going or head.get("stage") in ("elsewhere", *OVER)
                 said = head.get("said") or (None if log.is_going else log.ended_as)
-                found[name] = Job(number=name, said=said, is_over=is_over)
+                found[name] = Element(number=name, said=said, is_over=is_over)
         return found
 
     def cancel(self, numbers: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from logbook_agent.running.executors.contract import Executor, Submission, for_e
 from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.tree import ARCHIVE
-from logbook_agent.running.worker.work import OWN, Work
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.run_files import BEGAN, FINAL, SENT
 from logbook_agent.store.spool import Seen, Sent, Spool
 
@@ -56,9 +56,6 @@ class FarState(Struct, frozen=True, kw_only=True):
 class Remote(Executor):
     """Starts workers on the machine that `shell` leads to; `Batch` has a batch system start them."""
 
-    # Whether secrets of the command can be handed to the worker without lying on a disk there.
-    hands_over = True
-
     def __init__(
         self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str], place: str = ""
     ) -> None:
@@ -87,8 +84,6 @@ class Remote(Executor):
         new = [item for item in items if not item.spool.has(FINAL) and not self.has_arrived(item.spool)]
         if not new:
             return
-        for item in new:
-            self._check_secrets(item.work)
         with nothing_sent():
             new = [structs.replace(item, work=self.carry(item.spool, item.work)) for item in new]
         # What is sent again goes to the same place, where it starts nothing twice.
@@ -238,16 +233,6 @@ class Remote(Executor):
             raise NoAnswer(f"cannot read the answer of {self.place}", cause=brief(str(error))) from None
 
     # -- what is carried there -------------------------------------------------------------------------
-
-    def _check_secrets(self, work: Work) -> None:
-        """Raises ToolError where a word of the command holds a secret that cannot be handed over."""
-        words = [place for place, name in work.hidden.items() if name.startswith(OWN)]
-        if words and not self.hands_over:
-            raise ToolError(
-                "the command holds a secret",
-                cause="a queue stores what is submitted, and others can read it",
-                hint="pass it in an environment variable that is set where the command runs",
-            )
 
     def carry(self, spool: Spool, work: Work) -> Work:
         """The work as it holds on the other machine, after the files that it needs were brought there. Raises ToolError

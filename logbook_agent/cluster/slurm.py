@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from logbook_agent.cluster.batch import Array, Batch, Job
+from logbook_agent.cluster.batch import Array, Batch, Element
 from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.sent_code import Places, check_places
 from logbook_agent.cluster.ssh import Ssh
@@ -96,7 +96,7 @@ class Slurm(Batch):
             raise kind(f"sbatch did not submit {array.name}", cause=answer.said)
         return [f"{number}_{element}" for element in range(array.size)]
 
-    def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
+    def jobs(self, names: Collection[str]) -> Mapping[str, Element]:
         """As `Batch.jobs`."""
         arrays = sorted({PurePosixPath(name).stem for name in names})
         words = ["--noheader", "--states=all", "--array", f"--name={','.join(arrays)}"]
@@ -116,7 +116,7 @@ class Slurm(Batch):
         for_each(cancel, numbers)
 
 
-def jobs_of(text: str, names: Collection[str]) -> dict[str, Job]:
+def jobs_of(text: str, names: Collection[str]) -> dict[str, Element]:
     """Elements by their names, from lines `number|name|state|reason|nodes` of squeue. Of several with one name the last
     is the newest. Slurm tells of elements that never began as one job, by the number of their array."""
     told = {}
@@ -138,12 +138,12 @@ def jobs_of(text: str, names: Collection[str]) -> dict[str, Job]:
     return found
 
 
-def _job(number: str, state: str, reason: str, nodes: str) -> Job:
+def _job(number: str, state: str, reason: str, nodes: str) -> Element:
     """Says `job 12 is PENDING (Resources)`."""
     is_over = state in _OVER
     why = f" ({reason})" if reason not in ("", "None") and not is_over else ""
     said = f"job {number} is {state}{why}" + (f" on {nodes}" if nodes else "")
-    return Job(number=number, said=said, is_over=is_over, is_taken=state in _TAKEN)
+    return Element(number=number, said=said, is_over=is_over, is_taken=state in _TAKEN)
 
 
 def slurm(workspace: Workspace, declared: Declared) -> Slurm:

@@ -68,12 +68,12 @@ def batch_place(cli: Cli, folder: Path, queue: Path, monkeypatch: pytest.MonkeyP
     """A batch system of processes of this machine, by the stand-in for a scheduler."""
     (queue / "bin").mkdir(parents=True)
     for name, verb in (("dsub", "submit"), ("djobs", "jobs"), ("dend", "end"), ("dforget", "forget")):
-        words = f"{sys.executable} -IS {REPOSITORY}/tests/contract/cluster/batch_system.py {queue} {verb}"
+        words = f"{sys.executable} -IS {REPOSITORY}/tests/contract/cluster/fakes/batch_system.py {queue} {verb}"
         (queue / "bin" / name).write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         (queue / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(queue / "bin"), prepend=os.pathsep)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    kind = "tests.contract.cluster.batch_double:double"
+    kind = "tests.contract.cluster.fakes.batch_double:double"
     lines = (f'kind = "{kind}"', f'folder = "{queue}/far"', f'python = "{sys.executable}"', "sync = false")
     settings().write_text("\n".join(("[executors.double]", *lines, "")))
     return BatchPlace("double", folder, cli, far=queue / "far", bin=queue / "bin")

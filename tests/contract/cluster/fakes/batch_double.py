@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from logbook_agent.cluster.batch import Array, Batch, Job
+from logbook_agent.cluster.batch import Array, Batch, Element
 from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.sent_code import Places
 from logbook_agent.model.errors import ToolError
@@ -26,7 +26,7 @@ class Double(Batch):
             raise ToolError("dsub did not print a number", cause=number)
         return [f"{number}_{element}" for element in range(array.size)]
 
-    def jobs(self, names: Collection[str]) -> Mapping[str, Job]:
+    def jobs(self, names: Collection[str]) -> Mapping[str, Element]:
         lines = [line.split() for line in self._run("djobs").splitlines()]
         return {name: _job(number, state) for number, name, state in lines if name in names}
 
@@ -41,12 +41,12 @@ class Double(Batch):
         return answer.text.strip()
 
 
-def _job(number: str, state: str) -> Job:
+def _job(number: str, state: str) -> Element:
     is_over, is_taken = state not in ("WAITING", "RUNNING"), state in ("PREEMPTED", "NODE_FAIL")
-    return Job(number=number, said=f"job {number} is {state}", is_over=is_over, is_taken=is_taken)
+    return Element(number=number, said=f"job {number} is {state}", is_over=is_over, is_taken=is_taken)
 
 
 def double(workspace: Workspace, declared: Declared) -> Double:
-    """The executor of such settings, by `kind = "tests.contract.cluster.batch_double:double"`."""
+    """The executor of such settings, by `kind = "tests.contract.cluster.fakes.batch_double:double"`."""
     environ = workspace.environ
     return Double(shell=Shell(environ=environ), places=declared.read(Places), environ=environ, place="double")
