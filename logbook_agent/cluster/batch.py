@@ -21,9 +21,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from logbook_agent.cluster.questions import Shell
 from logbook_agent.cluster.remote import FarState, Remote, new_name
-from logbook_agent.cluster.sent_code import Places
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.worker_report import Stage
@@ -74,13 +72,9 @@ class Batch(Remote):
 
     is_batch = True
 
-    def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], place: str) -> None:
-        # Which node it will be, the worker says.
-        super().__init__(shell=shell, places=places, environ=environ, secrets={}, place=place)
-        # The elements that are looked at; what was said of such elements, or why it was not, and until when that
-        # counts.
-        self._names: frozenset[str] = frozenset()
-        self._told: tuple[frozenset[str], float, Mapping[str, Element] | ToolError] = (frozenset(), float("-inf"), {})
+    # The elements that are looked at; what was said of such elements, or why it was not, and until when that counts.
+    _names: frozenset[str] = frozenset()
+    _told: tuple[frozenset[str], float, Mapping[str, Element] | ToolError] = (frozenset(), float("-inf"), {})
 
     # -- a batch system --------------------------------------------------------------------------------
 

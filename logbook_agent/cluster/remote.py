@@ -56,10 +56,10 @@ class FarState(Struct, frozen=True, kw_only=True):
 class Remote(Executor):
     """Starts workers on the machine that `shell` leads to; `Batch` has a batch system start them."""
 
-    def __init__(
-        self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str], place: str = ""
-    ) -> None:
-        self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+    def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], place: str = "") -> None:
+        self.shell, self.places, self.environ = shell, places, environ
+        # Values of variables that every worker gets.
+        self.secrets: Mapping[str, str] = {}
         # As the settings name the machine.
         self.place = place or shell.host
         self.questions = Questions(shell, places, str(self.place))
