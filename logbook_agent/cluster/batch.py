@@ -200,7 +200,7 @@ class Batch(Remote):
         if job is not None and not job.is_over:
             return alive, said
         if not self.close(spool, sent, said if state.has_begun else None):
-            return alive, said  # it began or ended meanwhile
+            return alive, said if state.has_begun else None  # it may have begun or ended meanwhile
         return ("lost" if state.has_begun or (job is not None and job.is_taken) else "never-started"), said
 
     def end(self, sents: Sequence[Sent]) -> None:
