@@ -200,6 +200,7 @@ _SIZES = {
     "entries of an update": "logbook_agent.issue.plan.UPDATE_ENTRIES",
     "pause between views of a series, s": "logbook_agent.campaign.series._REFRESH_S",
     "wait for news from another machine, s": "logbook_agent.cluster.remote._LOOK_S",
+    "silence of a worker, s": "logbook_agent.cluster.batch.FRESH_S",
     "age of a job for each second between looks": "logbook_agent.cluster.submitter._PER_AGE",
     "wait for the end of a cancelled run, s": "logbook_agent.campaign.detached_runs._ENDING_S",
     "work of a check": "bench_core.harness.case.CHECK_WORK",

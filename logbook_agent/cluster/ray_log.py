@@ -20,7 +20,6 @@ import urllib3
 from msgspec import Struct, field
 
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.worker_report import OVER
 from logbook_agent.running.executors.contract import Unavailable
 from logbook_agent.running.programs import NoAnswer
 
@@ -43,10 +42,6 @@ class RunEvents(Struct):
 
     bring: Callable[[str, int, bytes], None]
     head: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_over(self) -> bool:
-        return self.head.get("stage") in OVER
 
     def apply(self, event: Event) -> None:
         """Take in an event. Raises ValueError, TypeError or zlib.error for one that is none, and StoreError."""
@@ -76,9 +71,9 @@ class JobLog(Struct):
     def is_going(self) -> bool:
         return self.status in ("PENDING", "RUNNING")
 
-    @property
-    def is_empty(self) -> bool:
-        return self.facts is not None and self.facts.get("entrypoint") == EMPTY
+    def head(self, key: str) -> Mapping[str, Any]:
+        """The last state of a run; empty where none was told."""
+        return self._runs[key].head if key in self._runs else {}
 
     def run(self, key: str, bring: Callable[[str, int, bytes], None]) -> RunEvents:
         """What was told of a run up to the last `refresh` after it was first asked for."""
@@ -125,12 +120,11 @@ class JobLog(Struct):
     @property
     def ended_as(self) -> str:
         """Why a run has no end that the driver saw."""
-        if self.facts is None:
-            return "Ray no longer knows its Job: the head was restarted"
-        if self.is_empty:
+        facts = self.facts or {}
+        if facts.get("entrypoint") == EMPTY:
             return "the submission never arrived"
         # Ray puts the last lines of the log behind words of its own.
-        lines = [] if self.has_begun else str(self.facts.get("message") or "").strip().splitlines()[-1:]
+        lines = [] if self.has_begun else str(facts.get("message") or "").strip().splitlines()[-1:]
         why = "".join(lines).strip()[:_MESSAGE_CHARS]
         return f"its driver ended as {self.status}{why and f': {why}'}"
 

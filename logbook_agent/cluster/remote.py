@@ -25,7 +25,7 @@ from logbook_agent.running.executors.contract import Executor, Submission, for_e
 from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.provenance.machine import MachineFacts
 from logbook_agent.running.worker.tree import ARCHIVE
-from logbook_agent.running.worker.work import OWN, Work
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.run_files import BEGAN, FINAL, SENT
 from logbook_agent.store.spool import Seen, Sent, Spool
 
@@ -41,7 +41,7 @@ _NEWS_S = 2.0
 class FarState(Struct, frozen=True, kw_only=True):
     """How far a run is, as its machine tells it; `seen` is a digest of that. `silent_s`: how long nothing was heard of
     its worker. `complaint`: what an engine wrote that ended it. `is_closed`: no worker can begin any more. `is_whole`:
-    all that it left has come. `is_known`: something was ever heard of its submission."""
+    all that it left has come."""
 
     stage: Stage = "elsewhere"
     seen: int = 0
@@ -51,21 +51,15 @@ class FarState(Struct, frozen=True, kw_only=True):
     complaint: str = ""
     is_closed: bool = False
     is_whole: bool = False
-    is_known: bool = True
 
 
 class Remote(Executor):
-    """Starts workers on the machine that `shell` leads to. A scheduler has methods of its own: `launch`, `judged`,
-    `end`; `states` where it is asked about all jobs at once or shares no disk with its nodes, `folders` where one job
-    makes several runs, and `has_arrived` where a submission can be lost."""
+    """Starts workers on the machine that `shell` leads to; `Batch` has a batch system start them."""
 
-    # Whether secrets of the command can be handed to the worker without lying on a disk there.
-    hands_over = True
-
-    def __init__(
-        self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str], place: str = ""
-    ) -> None:
-        self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+    def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], place: str = "") -> None:
+        self.shell, self.places, self.environ = shell, places, environ
+        # Values of variables that every worker gets.
+        self.secrets: Mapping[str, str] = {}
         # As the settings name the machine.
         self.place = place or shell.host
         self.questions = Questions(shell, places, str(self.place))
@@ -90,8 +84,6 @@ class Remote(Executor):
         new = [item for item in items if not item.spool.has(FINAL) and not self.has_arrived(item.spool)]
         if not new:
             return
-        for item in new:
-            self._check_secrets(item.work)
         with nothing_sent():
             new = [structs.replace(item, work=self.carry(item.spool, item.work)) for item in new]
         # What is sent again goes to the same place, where it starts nothing twice.
@@ -135,7 +127,7 @@ class Remote(Executor):
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`."""
         sent = [sent for spool in spools if not spool.has(FINAL) and (sent := spool.get(Sent)) is not None]
-        for_each(self.end, sent)
+        self.end(sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
@@ -187,9 +179,13 @@ class Remote(Executor):
         """The stage of a run by its state, and what the engine says of it. Raises ToolError."""
         return state.stage, state.said
 
-    def end(self, sent: Sent) -> None:
-        """Ask the worker there to end its command."""
-        self.ask("stop", {"folder": sent.folder})
+    def end(self, sents: Sequence[Sent]) -> None:
+        """Ask the workers there to end their commands. Raises ToolError where none could be asked."""
+
+        def end(sent: Sent) -> None:
+            self.ask("stop", {"folder": sent.folder})
+
+        for_each(end, sents)
 
     def drop(self, sent: Sent) -> None:
         """Remove what was fetched of a run there. Raises ToolError."""
@@ -237,16 +233,6 @@ class Remote(Executor):
             raise NoAnswer(f"cannot read the answer of {self.place}", cause=brief(str(error))) from None
 
     # -- what is carried there -------------------------------------------------------------------------
-
-    def _check_secrets(self, work: Work) -> None:
-        """Raises ToolError where a word of the command holds a secret that cannot be handed over."""
-        words = [place for place, name in work.hidden.items() if name.startswith(OWN)]
-        if words and not self.hands_over:
-            raise ToolError(
-                "the command holds a secret",
-                cause="a queue stores what is submitted, and others can read it",
-                hint="pass it in an environment variable that is set where the command runs",
-            )
 
     def carry(self, spool: Spool, work: Work) -> Work:
         """The work as it holds on the other machine, after the files that it needs were brought there. Raises ToolError

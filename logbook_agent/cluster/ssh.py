@@ -96,8 +96,8 @@ def ssh(workspace: Workspace, declared: Declared) -> Remote:
     settings = declared.read(SshSettings)
     check_places(declared, settings)
     shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
-    values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
-    found = Remote(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found = Remote(shell=shell, places=settings, environ=workspace.environ)
+    found.secrets = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
     found.is_single = True
     found.devices = () if settings.devices is None else settings.devices or None
     return found

@@ -4,9 +4,10 @@ in the table of features, by its kind."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+import pkgutil
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct, structs
 
@@ -32,7 +33,7 @@ _MOST_RETRY_S = 7 * 24 * 3600.0
 class CommonSettings(Struct, frozen=True, kw_only=True):
     """The keys that each executor has.
 
-    kind: `ssh`, `slurm`, `ray` or `command`
+    kind: `ssh`, `slurm`, `ray`, `command`, or `MODULE:FUNCTION`, which makes one of your own
     equivalent: true declares its machines equal: a round of `logbook sweep --parallel` may use several, and runs of
         different ones are compared; default: false
     retry_start_s: for how many seconds a start that was refused for a reason that may pass is retried; 0: not at all;
@@ -123,8 +124,25 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
     if name == LOCAL:
         return Local(workspace.environ)
     declared = Declared(name=TYPED, table={"kind": TYPED}) if name == TYPED else named(workspace, name)
+    found: Executor = _maker(declared)(workspace, declared)
+    return found
+
+
+def _maker(declared: Declared) -> Callable[[Workspace, Declared], Any]:
+    """What makes an executor of these settings: that of a feature, or a function of the user's own. Raises
+    UsageError."""
     kind = declared.common.kind
     feature = next((feature for feature in FEATURES if kind in feature.executors), None)
+    if feature is None and ":" in kind:
+        try:
+            maker: Callable[[Workspace, Declared], Any] = pkgutil.resolve_name(kind)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(
+                f"{declared.what}: no function {kind!r}",
+                cause=str(error),
+                hint="install its module beside logbook-agent, or name its folder in PYTHONPATH",
+            ) from error
+        return maker
     if feature is None:
         kinds = [kind for feature in FEATURES for kind in feature.executors if kind != TYPED]
         raise UsageError(
@@ -138,8 +156,7 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
             cause=f"executors of kind {kind!r} belong to it",
             hint="install logbook-agent with all of its features, or leave --on out",
         )
-    found: Executor = provided(feature.executors[kind])(workspace, declared)
-    return found
+    return cast("Callable[[Workspace, Declared], Any]", provided(feature.executors[kind]))
 
 
 def pool_of(workspace: Workspace, name: str) -> str | None:

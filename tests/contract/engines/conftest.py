@@ -46,7 +46,7 @@ def slurm(slurm_once: slurm_engine.Slurm, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture
 def queue(slurm: slurm_engine.Slurm, started: Cli, folder: Path, tmp_path: Path) -> slurm_place.SlurmPlace:
     """A logbook whose executor is Slurm."""
-    return slurm_place.slurm_place(started, folder, tmp_path / "shared")
+    return slurm_place.slurm_place(slurm, started, folder, tmp_path / "shared")
 
 
 @pytest.fixture

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
 from tests.conftest import Cli
+from tests.contract.cluster.batch_place import BatchPlace
 from tests.contract.engines.slurm_engine import HOST, Slurm
-from tests.contract.running.executors.conftest import Place
 from tests.contract.running.executors.conftest import settings as settings_file
+from tests.contract.running.executors.conftest import wait_for
 
 NAME = "cluster"
 
 
 @dataclass
-class SlurmPlace(Place):
+class SlurmPlace(BatchPlace):
     """`far` is on the disk that its nodes have, too. Numbers of processes are those of another machine."""
+
+    engine: Slurm = field(kw_only=True)
+    submits: str = "sbatch"
+    full: str = "sbatch: error: Batch job submission failed: Resource temporarily unavailable"
+    waits: str = "PENDING"
 
     @property
     def shared(self) -> Path:
@@ -29,11 +35,46 @@ class SlurmPlace(Place):
     def is_gone(self, pid: int) -> bool:
         return pid not in {number for _, number in processes_inside()}
 
-    def jobs(self, slurm: Slurm) -> list[str]:
-        """The jobs of this logbook's runs that Slurm knows, the newest first; elements of an array as `8_0`."""
-        told = slurm.ask("squeue", "--array", "--noheader", "--states=all", "--format=%i %Z").splitlines()
-        found = [line.split(maxsplit=1) for line in told]
-        return [job for job, folder in found if folder.startswith(f"{self.shared}/")]
+    def jobs(self) -> list[str]:
+        """The newest first; elements of an array as `8_0`."""
+        found = self._told("%Z", "--states=all")
+        return [job for job, folder in found.items() if folder.startswith(f"{self.shared}/")]
+
+    def is_going(self, job: str) -> bool:
+        return self.engine.state(job) in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
+
+    def called(self, job: str) -> str:
+        """The last element of an array goes by the number of the array."""
+        return job.partition("_")[0]
+
+    def hold(self) -> None:
+        others = [self.engine.submit("sleep 600", "--exclusive", f"--nodelist={node}") for node in ("n1", "n2")]
+        wait_for(lambda: all(self.engine.state(other) == "RUNNING" for other in others))
+
+    def cancel(self, job: str) -> None:
+        self.engine.ask("scancel", job)
+
+    def preempt(self, job: str) -> list[str]:
+        nodes = self._told("%N")
+        self.engine.submit("sleep 1", "--partition=high", "--exclusive", f"--nodelist={nodes[job]}")
+        return [one for one in self.jobs() if nodes.get(one) == nodes[job]]
+
+    def fail(self, job: str) -> None:
+        left, node = self.left(), self._told("%N")[job]
+        batch_job = self._told("%A")[job]
+        self.engine.order("kill", node)
+        for process, _ in processes_inside():
+            words = process.cmdline()
+            if str(left) in words or words[0] in (f"slurmstepd: [{one}.batch]" for one in (job, batch_job)):
+                process.kill()
+
+    def forget(self, job: str) -> None:
+        wait_for(lambda: self.engine.state(job) == "", within_s=90.0)
+
+    def _told(self, what: str, *options: str) -> dict[str, str]:
+        """One fact of each job and element that Slurm knows."""
+        lines = self.engine.ask("squeue", "--array", "--noheader", *options, f"--format=%i {what}").splitlines()
+        return {job: fact for job, _, fact in (line.partition(" ") for line in lines)}
 
     def spools(self) -> list[Path]:
         """What the far ends of runs have left; a closed one is nothing but a mark."""
@@ -63,7 +104,7 @@ def settings(shared: Path, *options: str) -> str:
     )
 
 
-def slurm_place(cli: Cli, folder: Path, shared: Path, *options: str) -> SlurmPlace:
+def slurm_place(engine: Slurm, cli: Cli, folder: Path, shared: Path, *options: str) -> SlurmPlace:
     """One in a folder that has a logbook."""
     settings_file().write_text(settings(shared, *options))
-    return SlurmPlace(NAME, folder, cli, host=HOST, far=shared)
+    return SlurmPlace(NAME, folder, cli, host=HOST, far=shared, bin=engine.bin, engine=engine)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import Cli
 from tests.contract.engines.slurm_engine import Slurm
-from tests.contract.engines.slurm_place import SlurmPlace, processes_inside, slurm_place
+from tests.contract.engines.slurm_place import SlurmPlace, slurm_place
 from tests.contract.running.executors.conftest import exit_of, is_cut_off, samples, sh, wait_for
 from tests.seams import Facts
 
@@ -22,86 +20,28 @@ def over(place: SlurmPlace, run: Facts) -> Facts:
     return place.ended(run, PATIENCE_S)
 
 
-def job_of(slurm: Slurm, place: SlurmPlace) -> str:
+def job_of(place: SlurmPlace) -> str:
     """The job of the one run."""
-    job: str = wait_for(lambda: place.jobs(slurm))[0]
+    job: str = wait_for(lambda: place.jobs())[0]
     return job
 
 
-def pinned(cli: Cli, folder: Path, shared: Path, *options: str) -> SlurmPlace:
-    return slurm_place(cli, folder, shared, "--nodelist=n1", *options)
-
-
-def test_a_job_that_waits_says_why(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path) -> None:
-    place = pinned(started, folder, tmp_path / "shared", "--exclusive")
-    first = place.send(*sh(WAITS))
-    place.printed(first)
-    second = place.send("true")
-    assert "PENDING" in wait_for(lambda: place.said(second))
-    assert place.state(second) == "submitted"
-    place.cli("cancel", second.entry)
-    done = over(place, second)
-    assert place.state(second) == "never-started"
-    assert "CANCELLED" in done.problems[0].text
-    place.cli("cancel", first.entry)
-    done = over(place, first)
-    assert done.exit.interrupted
-    assert len(done.rows) == 1
-
-
-def test_cancelled_from_outside(slurm: Slurm, queue: SlurmPlace) -> None:
-    run = queue.send(*sh(WAITS))
-    queue.printed(run)
-    slurm.ask("scancel", job_of(slurm, queue))
-    done = over(queue, run)
-    assert done.exit.interrupted
-    assert len(done.rows) == 1
-
-
-@pytest.mark.parametrize("ending", ["as it is asked to", "only by force"])
-def test_a_preempted_attempt_is_lost(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path, ending: str) -> None:
-    place = pinned(started, folder, tmp_path / "shared", "--exclusive")
-    run = place.send(*sh(("trap '' INT TERM; " if ending == "only by force" else "") + WAITS))
-    place.printed(run)
-    number = job_of(slurm, place)
-    other = slurm.submit("sleep 600", "--partition=high", "--nodelist=n1", "--exclusive")
-    done = over(place, run)
-    assert done.exit.lost
-    assert len(done.rows) == 1
-    # Slurm calls the last element of an array by the number of the array.
-    assert f"JOB {number.partition('_')[0]} ON n1 CANCELLED AT" in done.problems[0].text
-    assert "DUE TO PREEMPTION" in done.problems[0].text
-    wait_for(lambda: slurm.state(other) == "RUNNING")
+def pinned(slurm: Slurm, cli: Cli, folder: Path, shared: Path, *options: str) -> SlurmPlace:
+    return slurm_place(slurm, cli, folder, shared, "--nodelist=n1", *options)
 
 
 def test_a_worker_outlives_its_slurmd(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path) -> None:
     """Slurm gives the job up, and it ends all the same."""
-    place = pinned(started, folder, tmp_path / "shared")
+    place = pinned(slurm, started, folder, tmp_path / "shared")
     run = place.send(*sh(WAITS))
     place.printed(run)
-    job = job_of(slurm, place)
+    job = job_of(place)
     slurm.order("kill", "n1")
     wait_for(lambda: slurm.state(job) in ("NODE_FAIL", ""), within_s=PATIENCE_S)
     assert place.state(run) == "running"
     (place.folder / "go").touch()
     done = over(place, run)
     assert (exit_of(done), samples(done)) == ({}, [[1, 2]])
-
-
-def test_a_node_that_fails_loses_its_attempt(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path) -> None:
-    """With everything that runs on it."""
-    place = pinned(started, folder, tmp_path / "shared")
-    run = place.send(*sh(WAITS))
-    place.printed(run)
-    left, job = place.left(), job_of(slurm, place)
-    slurm.order("kill", "n1")
-    for process, _ in processes_inside():
-        words = process.cmdline()
-        if str(left) in words or words[0] == f"slurmstepd: [{job}.batch]":
-            process.kill()
-    done = over(place, run)
-    assert done.exit.lost
-    assert len(done.rows) == 1
 
 
 def test_a_head_that_restarts(slurm: Slurm, queue: SlurmPlace) -> None:
@@ -115,29 +55,18 @@ def test_a_head_that_restarts(slurm: Slurm, queue: SlurmPlace) -> None:
 
 
 def test_no_head_is_no_end(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path) -> None:
-    place = pinned(started, folder, tmp_path / "shared", "--begin=now+3600")
+    place = pinned(slurm, started, folder, tmp_path / "shared", "--begin=now+3600")
     run = place.send("true")
     slurm.order("kill", "slurmctld")
     assert "squeue" in place.cli("status").err
     assert place.state(run) == "submitted"
 
 
-def test_a_forgotten_job(slurm: Slurm, queue: SlurmPlace) -> None:
-    """The client comes back when Slurm knows nothing of it any more."""
-    run = queue.send(*sh("echo RESULT tflops=1; exit 3"))
-    number = job_of(slurm, queue)
-    wait_for(lambda: slurm.state(number) == "FAILED" or not slurm.state(number))
-    wait_for(lambda: slurm.state(number) == "", within_s=PATIENCE_S)
-    done = over(queue, run)
-    assert exit_of(done) == {"code": 3}
-    assert len(done.rows) == 1
-
-
 def test_a_job_that_is_requeued_all_the_same(slurm: Slurm, queue: SlurmPlace) -> None:
     """An administrator may: the first attempt is lost, and there is no second in its place."""
     run = queue.send(*sh("echo x >> started; " + WAITS))
     queue.printed(run)
-    number = job_of(slurm, queue)
+    number = job_of(queue)
     slurm.ask("scontrol", "update", f"JobId={number}", "Requeue=1")
     slurm.ask("scontrol", "requeue", number)
     done = over(queue, run)
@@ -152,8 +81,8 @@ def test_a_head_that_forgot_a_job(slurm: Slurm, queue: SlurmPlace) -> None:
     queue.printed(run)
     slurm.order("kill", "slurmctld")
     slurm.order("start", "slurmctld")
-    if slurm.state(job_of(slurm, queue)):
-        slurm.ask("scancel", job_of(slurm, queue))  # it was quick enough this time
+    for job in queue.jobs():
+        slurm.ask("scancel", job)  # it was quick enough this time
     done = over(queue, run)
     assert is_cut_off(done)
     assert len(done.rows) == 1
@@ -164,7 +93,7 @@ def test_an_end_that_cannot_be_read(slurm: Slurm, queue: SlurmPlace) -> None:
     run = queue.send(*sh("echo RESULT tflops=1"))
     final = wait_for(lambda: next(queue.shared.glob("spools/*/final.json"), None))
     final.write_text(final.read_text()[:20])
-    job = job_of(slurm, queue)
+    job = job_of(queue)
     wait_for(lambda: slurm.state(job) in ("COMPLETED", ""))
     assert queue.until(run, "lost", within_s=PATIENCE_S)
     assert "final.json" in queue.cli("status").err

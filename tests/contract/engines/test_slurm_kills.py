@@ -63,7 +63,7 @@ def strike(chance: random.Random, slurm: Slurm, place: SlurmPlace, what: str) ->
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         return bool(pids)
-    running = [job for job in place.jobs(slurm) if slurm.state(job) in ("PENDING", "RUNNING")]
+    running = [job for job in place.jobs() if slurm.state(job) in ("PENDING", "RUNNING")]
     if not running:
         return False
     if what == "cancel":

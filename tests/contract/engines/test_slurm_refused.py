@@ -46,14 +46,14 @@ def test_a_head_that_is_away_for_a_while(slurm: Slurm, queue: SlurmPlace) -> Non
 
 
 def test_options_that_no_run_can_have(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path) -> None:
-    place = slurm_place(started, folder, tmp_path / "shared", "--partition=low")
+    place = slurm_place(slurm, started, folder, tmp_path / "shared", "--partition=low")
     assert " ok " in started("executors", place.name).out
-    slurm_place(started, folder, tmp_path / "shared", "--partition=nowhere")
+    slurm_place(slurm, started, folder, tmp_path / "shared", "--partition=nowhere")
     checked = started("executors", place.name)
     assert checked.code == 1
     assert "partition" in checked.out
     for word in ("--array=0-3", "-a0-3"):
-        slurm_place(started, folder, tmp_path / "shared", word)
+        slurm_place(slurm, started, folder, tmp_path / "shared", word)
         refused = started("run", "--on", place.name, "--", "true")
         assert (refused.code, repr(word) in refused.err) == (2, True)
     assert not (folder / "logbooks/moe/entries").exists()

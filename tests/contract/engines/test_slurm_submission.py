@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -38,77 +35,6 @@ def test_secrets_go_by_name_alone(slurm: Slurm, queue: SlurmPlace, monkeypatch: 
         slurm.login_sets("API_KEY", None)
     assert queue.log(run) == b"$API_KEY none\nRESULT tflops=1\n"
     assert done.env.declared == {"API_KEY": "$API_KEY", "MODE": "fast"}
-
-
-def test_a_secret_in_a_word_is_refused(slurm: Slurm, queue: SlurmPlace) -> None:
-    run = queue.send("echo", f"--token={SECRET}")
-    assert queue.state(run) == "never-started"
-    assert "secret" in run.problems[0].text
-    assert jobs(slurm, queue) == []
-    assert files_with(queue.folder, SECRET.encode()) == []
-
-
-def wrapped(slurm: Slurm, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Have another `sbatch`, which calls the real one as "$REAL"."""
-    folder.mkdir()
-    (folder / "sbatch").write_text(f"#!/bin/sh\nREAL={slurm.bin}/sbatch\n{script}\n")
-    (folder / "sbatch").chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
-
-
-def jobs(slurm: Slurm, queue: SlurmPlace) -> list[str]:
-    """All jobs of this logbook, by their folders."""
-    folders = slurm.ask("squeue", "--noheader", "--states=all", "--format=%Z").splitlines()
-    return [folder for folder in folders if folder.startswith(str(queue.shared))]
-
-
-@pytest.mark.parametrize("how", ['"$REAL" "$@"; exit 1', '"$REAL" "$@" > /dev/null; kill -9 $$'])
-def test_a_submission_whose_answer_was_lost(
-    slurm: Slurm,
-    queue: SlurmPlace,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    how: str,
-) -> None:
-    wrapped(slurm, tmp_path / "wrapped", monkeypatch, how)
-    # Slurm forgets a job soon after its end, so it is counted before.
-    run = queue.send(*sh("echo x >> started; until [ -e go ]; do sleep 0.1; done; echo RESULT tflops=1"))
-    assert run.exit is None
-    assert len(jobs(slurm, queue)) == 1
-    (queue.folder / "go").touch()
-    assert exit_of(queue.ended(run)) == {}
-    assert (queue.folder / "started").read_text() == "x\n"
-
-
-def test_a_submission_that_never_arrived(
-    slurm: Slurm,
-    queue: SlurmPlace,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    wrapped(slurm, tmp_path / "wrapped", monkeypatch, "echo 'sbatch: error: it is night' >&2; exit 1")
-    run = queue.send("true")
-    assert "it is night" in run.problems[0].text
-    assert queue.state(run) == "never-started"
-
-
-def test_a_job_that_arrives_after_it_was_given_up(
-    slurm: Slurm,
-    queue: SlurmPlace,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The script of the job is kept, and submitted when its run was told to have never started."""
-    wrapped(slurm, tmp_path / "wrapped", monkeypatch, f'cat > {tmp_path}/script; echo "$@" > {tmp_path}/words; exit 1')
-    run = queue.send(*sh("echo x >> started"))
-    assert queue.state(run) == "never-started"
-    words = (tmp_path / "words").read_text().split()
-    with (tmp_path / "script").open() as script:
-        subprocess.run([slurm.bin / "sbatch", *words], stdin=script, stdout=subprocess.DEVNULL, check=True)
-    # It is soon forgotten when it is over.
-    going = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
-    wait_for(lambda: not [job for job in queue.jobs(slurm) if slurm.state(job) in going])
-    assert not (queue.folder / "started").exists()
 
 
 @pytest.mark.slow

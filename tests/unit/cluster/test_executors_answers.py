@@ -76,7 +76,7 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         spool.files.make()
         spool.put(Sent(folder=_FOLDER))
     for head in _heads():
-        remote = Remote(shell=Login(), places=Places(), environ=environ, secrets={})
+        remote = Remote(shell=Login(), places=Places(), environ=environ)
         for far in (remote, Slurm(shell=Login(), settings=SlurmSettings(), environ=environ)):
             _answers(far, head)
             with contextlib.suppress(LogbookError):

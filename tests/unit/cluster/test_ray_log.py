@@ -70,9 +70,9 @@ def test_each_event_is_read_once() -> None:
     log.refresh()
     assert head.given <= 8, "nothing is new"
     head.say(head={"stage": "ended"})
-    assert not told.is_over
+    assert not told.head
     log.refresh()
-    assert told.is_over
+    assert told.head == {"stage": "ended"}
 
 
 def test_what_is_no_event_is_ignored() -> None:

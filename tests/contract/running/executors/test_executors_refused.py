@@ -24,6 +24,7 @@ def settings(tmp_path: Path, table: str) -> Path:
     [
         ('kind = "ssh"\nhost = "box"\nflder = "x"', (), "flder"),
         ('kind = "sssh"\nhost = "box"', (), "'sssh'"),
+        ('kind = "nowhere:pbs"', (), "'nowhere:pbs'"),
         ('kind = "slurm"\nfolder = "far"', (), "'far'"),
         ('kind = "slurm"\nfolder = "/far/%j"', (), "'/far/%j'"),
         ('kind = "ssh"\nhost = "box"\ntree = "far"', (), "'far'"),
