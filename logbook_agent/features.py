@@ -40,6 +40,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     # reads      `check(spec, words, elsewhere=...)`, `awaited(spec)` and `rows_of(...)`, for the option --read
     # cites      `shown(findings, text, plain=...)` puts numbers for citations, `restored(text)` takes them out, and
     #            `check(workspace, texts)` refuses a citation that names no number
+    # code       `code_steps(workspace, book, findings)`: what is left to do with the code that was kept
     # notebook   `status` and `show`: what a notebook displays of a logbook and of an entry
     # drawn      `draw_NAME(...)` draws an answer on a terminal
     # live       `RunDisplay` and `SeriesDisplay`
@@ -120,7 +121,7 @@ FEATURES = (
     Feature(
         name="agents",
         heading="Agents",
-        hooks={"cites": "agents.shown_citations"},
+        hooks={"cites": "agents.shown_citations", "code": "agents.kept_commit"},
         commands=(
             Subcommand("next", "agents.next_command", "Say what is open, in order: why, and what to type."),
             Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),

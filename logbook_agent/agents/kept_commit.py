@@ -132,12 +132,17 @@ def to_commit(about: str) -> str:
 
 
 def kept_steps(workspace: Workspace, book: Book, found: Findings, steps: Sequence[OpenStep]) -> Iterator[OpenStep]:
-    """The steps, of a decision to keep changes with what completes it; then the decisions whose commit the branch that
-    is checked out has not got, though it was compared with that branch, or no branch holds any more."""
+    """The steps, of a decision to keep changes with what completes it; then those of `code_steps`."""
     for step in steps:
         about = found.entry(step.entry).decides if step.kind == "next action" else None
         is_kept = about is not None and found.entry(step.entry).text(NEXT_ACTION) == to_commit(about)
         yield _completed(workspace, book, found, step, about) if about is not None and is_kept else step
+    yield from code_steps(workspace, book, found)
+
+
+def code_steps(workspace: Workspace, book: Book, found: Findings) -> Iterator[OpenStep]:
+    """The decisions whose commit the branch that is checked out has not got, though it was compared with that branch,
+    or no branch holds any more."""
     thread, place = found.thread, repository_of(workspace.cwd)
     kept = {d["commit"] or "": d for d in thread.decisions if d["kept"] and thread.standing[d["id"]].counts}
     words = ["rev-list", "--ignore-missing", *filter(None, kept), "--not", "HEAD"]

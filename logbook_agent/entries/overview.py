@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from logbook_agent.features import hook_module
+from logbook_agent.findings.open_steps import OpenStep, first_step
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
 from logbook_agent.model.errors import StoreError, UsageError
@@ -45,6 +47,7 @@ def overview(
         series=open_series(book),
         claims=_if_readable(workspace, lambda: [claim.data() for claim in book.claims.held()]),
         executed=_if_readable(workspace, lambda: _executed(book, found)),
+        left=_left(workspace, book, found),
     )
     _bound(workspace.warnings, budget // 4)
     answer = status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
@@ -56,10 +59,20 @@ def overview(
 
 
 def _executed(book: Book, found: Findings) -> list[Mapping[str, object]]:
-    """The plans that another worktree has executed, with where and when."""
-    plans = [summary["id"] for summary in found.thread.open if summary["state"] == "planned"]
-    places = ((plan, book.elsewhere(found.records.record(plan))) for plan in plans)
-    return [{"id": plan, "root": one.root, "at": one.at} for plan, one in places if one is not None]
+    """The plans that another worktree has executed, and the entry of the first step if it has, with where and when."""
+    first = first_step(found.thread, found.opening.answers)
+    ids = [summary["id"] for summary in found.thread.open if summary["state"] == "planned"]
+    ids += [first.entry] if first is not None and first.entry and first.entry not in ids else []
+    places = ((entry, book.elsewhere(found.records.record(entry))) for entry in ids)
+    return [{"id": entry, "root": one.root, "at": one.at} for entry, one in places if one is not None]
+
+
+def _left(workspace: Workspace, book: Book, found: Findings) -> OpenStep | None:
+    """What is left to do with the code here, where the records name no step of an open thread."""
+    if found.header.closing is not None or first_step(found.thread, found.opening.answers) is not None:
+        return None
+    kept = hook_module("code")
+    return next(kept.code_steps(workspace, book, found), None) if kept is not None else None
 
 
 def _bound(warnings: list[str], room: int) -> None:

@@ -43,7 +43,8 @@ _LISTS = ("answers", "decisions", "negative_results", "criteria", "running", "ne
 class OnMachine(Struct, frozen=True, kw_only=True):
     """What `status` says beside the records: where the `view` is, IDs that were `reserved` and never became an entry,
     `runs` that have not ended, entries whose `series` of runs is made now, the `claims` of plans in all worktrees
-    of the clone, and the plans that another worktree has `executed`."""
+    of the clone, what another worktree has `executed`, and what is `left` to do with the code here where the records
+    name no step."""
 
     view: str
     reserved: Sequence[str] = ()
@@ -51,6 +52,7 @@ class OnMachine(Struct, frozen=True, kw_only=True):
     series: Sequence[str] = ()
     claims: Sequence[Mapping[str, object]] = ()
     executed: Sequence[Mapping[str, object]] = ()
+    left: OpenStep | None = None
 
     @property
     def making(self) -> list[str]:
@@ -266,7 +268,7 @@ def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
     wrote any, the first step of all, also that of a closed thread."""
     thread = found.thread
     written = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(thread.next_actions)]
-    first = first_step(thread, found.opening.answers)
+    first = first_step(thread, found.opening.answers) or here.left
     if first is None and here.making:
         first = OpenStep(kind="run", text="", entry=here.making[0])
     if first is not None and (not written or first.kind == "decision"):

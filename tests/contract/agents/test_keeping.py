@@ -421,6 +421,7 @@ def test_a_kept_commit_whose_branch_was_deleted_gets_a_branch(campaign: Cli, git
     assert campaign("keep", idea).code == 0
     git("checkout", "-q", "-")
     git("branch", "-q", "-D", "idea")
+    assert f"Keep {idea} as it is committed now" in campaign("status").out
     typed = shlex.split(to_keep(campaign))
     assert typed[:2] == ["git", "branch"]
     git(*typed[1:])
