@@ -182,7 +182,7 @@ class Pairs:
             part=None if discarded else part,
             repeat=None if discarded else part.pair,
             discarded=discarded,
-            pin=f"pair {part.pair} {part.case}",
+            unit=f"pair {part.pair} {part.case}",
         )
 
     @property

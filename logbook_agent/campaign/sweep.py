@@ -117,7 +117,7 @@ class _Sweep:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
         tally, todo, at_most = progress.tally, progress.todo, self._request.parallel
         # One after another, the sides of a pair are a unit of their own.
-        units = [todo] if at_most > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
+        units = [todo] if at_most > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._unit)]
         together = self._executor is not None and self._plan.is_comparison
         self._show(tally, len(todo))
         runs = self._series.each(units, self._order, together=together, at_most=at_most)
@@ -132,7 +132,7 @@ class _Sweep:
         if not self._series.is_cut_off and not progress.todo and progress.to_compare:
             self._compare(progress)
 
-    def _pin(self, planned: PlannedRun) -> str:
+    def _unit(self, planned: PlannedRun) -> str:
         """What is compared is made on one machine: the sides of a pair, or each case once."""
         part = self._plan.part(planned.case, planned.repeat)
         return f"repeat {planned.repeat}" if part is None else f"pair {part.pair} {part.case}"
@@ -144,7 +144,7 @@ class _Sweep:
         command = prepared(self._workspace, run, is_built=bool(self._recipe.setup))
         repeat = planned.repeat if part is not None or self._recipe.repeats > 1 else None
         order = run.plan(command, self._series.entry.id)
-        return structs.replace(order, repeat=repeat, part=part, pin=self._pin(planned))
+        return structs.replace(order, repeat=repeat, part=part, unit=self._unit(planned))
 
     def _asked(self, planned: PlannedRun, label: str | None) -> RunRequest:
         """A run of the plan, as it is asked for in this entry."""

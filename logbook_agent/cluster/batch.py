@@ -107,7 +107,7 @@ class Batch(Remote):
         """Those of one array."""
         name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
         names = {}
-        for number, unit in enumerate(units_of(items, lambda item: item.pin)):
+        for number, unit in enumerate(units_of(items, lambda item: item.unit)):
             for place, item in enumerate(unit):
                 names[item.spool.folder] = f"{name}.{number}" + (f"-{place}" if place else "")
         return [names[item.spool.folder] for item in items]

@@ -171,7 +171,7 @@ class Ray(Batch):
         self, job: str, items: Sequence[tuple[Submission, Sent]], at_most: int, packages: Sequence[str]
     ) -> dict[str, Any]:
         """The plan of the driver: the units of runs, and how to start them."""
-        units = units_of(items, lambda item: item[0].pin)
+        units = units_of(items, lambda item: item[0].unit)
         works = [[{"key": name_of(sent.folder), "work": encode(item.work)} for item, sent in unit] for unit in units]
         return {
             "job": job,

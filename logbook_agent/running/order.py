@@ -47,7 +47,7 @@ class Display(Protocol):
 class RunPlan(Struct, frozen=True, kw_only=True):
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
     `keep`: patterns of files to be kept, `inputs`: files whose digests are recorded. `always`: it is made even after a
-    request to stop. `until`: as in the record (`Run.until`). `pin`: runs with the same one are a unit, made in turn on
+    request to stop. `until`: as in the record (`Run.until`). `unit`: runs with the same one are made in turn on
     one machine."""
 
     command: Command
@@ -62,7 +62,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     inputs: tuple[str, ...] = ()
     always: bool = False
     until: str | None = None
-    pin: str | None = None
+    unit: str | None = None
 
 
 def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s: float | None = None) -> Work:

@@ -46,21 +46,21 @@ def nothing_sent() -> Iterator[None]:
 
 class Submission(Struct, frozen=True, kw_only=True):
     """A run that is submitted: its sealed work, the lock of its spool, which the caller holds and closes (`claim`), and
-    the secrets that the work refers to by name. Those of one `pin` are a unit: they are made one after another, in
-    their order and on one machine."""
+    the secrets that the work refers to by name. Those of one `unit` are made one after another, in their order and
+    on one machine."""
 
     spool: Spool
     claim: int
     work: Work
     secrets: Mapping[str, str]
-    pin: str | None = None
+    unit: str | None = None
 
 
-def units_of(items: Iterable[T], pin: Callable[[T], str | None]) -> list[list[T]]:
-    """The units among these, in the order of the first of each; one without a pin is a unit of its own."""
+def units_of(items: Iterable[T], of: Callable[[T], str | None]) -> list[list[T]]:
+    """The units among these, in the order of the first of each; one that names none is a unit of its own."""
     units: dict[object, list[T]] = {}
     for number, item in enumerate(items):
-        units.setdefault(number if (key := pin(item)) is None else key, []).append(item)
+        units.setdefault(number if (key := of(item)) is None else key, []).append(item)
     return list(units.values())
 
 

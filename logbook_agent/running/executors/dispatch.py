@@ -1,8 +1,8 @@
 """Runs that workers of their own make, from the side of the client, which alone writes to the book: submitting them,
 following them and taking them in, one or many at a time.
 
-Runs with the same pin are compared with one another. They are a unit: one machine makes them, one after another and in
-their order. Where that cannot be had, the machines must be declared to be equal.
+Runs of one unit are compared with one another. One machine makes them, one after another and in their order. Where
+that cannot be had, the machines must be declared to be equal.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Dispatch:
         self._waits = waits
         if plans and (pool_of(workspace, name) is not None or executor.is_single or not executor.is_batch):
             # Each run may be made on any machine, or only on one.
-            plans = [structs.replace(plan, pin=None) for plan in plans]
+            plans = [structs.replace(plan, unit=None) for plan in plans]
         self._plans = plans
         # Of a budget each unit is taken as it starts.
         self._is_batch = executor.is_batch and book.header.limits == NO_BUDGET
@@ -182,7 +182,7 @@ class Dispatch:
         if self._is_batch:
             places = self._todo[:_TOGETHER] if not self.going else []
         else:
-            units = units_of(self._todo, lambda place: self._plans[place].pin)
+            units = units_of(self._todo, lambda place: self._plans[place].unit)
             places = units[0] if units and len(self.going) < self._at_most else []
         if not places:
             return None

@@ -141,7 +141,7 @@ def _submission(
     claim = stack.enter_context(spool.claimed())
     if claim is None:
         raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
-    return Submission(spool=spool, claim=claim, work=work, secrets=secrets, pin=plan.pin), run
+    return Submission(spool=spool, claim=claim, work=work, secrets=secrets, unit=plan.unit), run
 
 
 # -- work without its secrets ------------------------------------------------------------------------
