@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from logbook_agent.agents.patching import GitApply
 from logbook_agent.findings.advice import ab_afresh, ab_codes, into_branch, keep
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import Findings
@@ -20,7 +21,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook, excluded_place, is_same_code
-from logbook_agent.running.provenance.git_calls import changed_in, read_git, try_git
+from logbook_agent.running.provenance.git_calls import DIFF, changed_in, read_git, try_git
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
@@ -74,7 +75,12 @@ def undo(workspace: Workspace, record: Record, run: Run, code: Code) -> str:
     base, root = code_hash(stated.question.base), excluded_place(place, workspace.root)
     if not is_in(workspace, commit) or is_in(workspace, commit, base):
         return ""
-    code_alone = f" -- :/ {shlex.quote(f':(top,exclude){root}')}" if root is not None else ""
+    paths = (":/", f":(top,exclude){root}") if root is not None else ()
+    made = read_git(place.top, [*DIFF, "--binary", f"{base}...{commit}", "--", *paths], workspace.environ)
+    # A merge may have left it out, and later code may stand in its place.
+    if not GitApply(top=place.top, environ=workspace.environ).has(made.out):
+        return ""
+    code_alone = f" -- {shlex.join(paths)}" if paths else ""
     # In a folder, git applies what is below it alone.
     top = os.path.relpath(place.top, workspace.cwd)
     return f"git diff -R {base}...{commit[:9]}{code_alone} | git -C {shlex.quote(top)} apply"

@@ -46,7 +46,7 @@ class PatchAnswer(Struct, frozen=True, kw_only=True):
     way: str = "."
 
 
-class _Git(Struct, frozen=True):
+class GitApply(Struct, frozen=True):
     """`git apply` in a working tree."""
 
     top: Path
@@ -71,7 +71,7 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
     run, code = _run_with_changes(book, book.resolve(entry_id), number)
     repository = repository_of(workspace.cwd)
     top = repository.top if repository is not None else Path(os.path.realpath(workspace.cwd))
-    git = _Git(top, workspace.environ)
+    git = GitApply(top, workspace.environ)
     diffs, inexact = _recorded(book, run, code, git)
     way = os.path.relpath(top, os.path.realpath(workspace.cwd))
     diffs = _chosen(diffs, [_from_top(top, workspace.cwd, path) for path in paths], way)
@@ -115,7 +115,7 @@ def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code
     return changed[-1]
 
 
-def _recorded(book: Book, run: Run, code: Code, git: _Git) -> tuple[dict[str, bytes], set[str]]:
+def _recorded(book: Book, run: Run, code: Code, git: GitApply) -> tuple[dict[str, bytes], set[str]]:
     """The diff of each file, untracked ones as new files; and the paths whose diff is not what ran."""
     if code.diff_sha256 is not None and code.diff_kept is None:
         raise UsageError(
@@ -140,7 +140,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _by_path(git: _Git, diff: bytes) -> dict[str, bytes]:
+def _by_path(git: GitApply, diff: bytes) -> dict[str, bytes]:
     """A recorded diff, which has no renames, by the paths of its files."""
     texts = re.split(rb"^(?=diff --git )", diff, flags=re.MULTILINE)[1:]
     answer = git.apply([diff], "--numstat", "-z")
@@ -165,7 +165,7 @@ def _as_new(path: str, content: bytes, environ: Mapping[str, str]) -> bytes:
         return read_git(folder, [*words, "--", os.devnull, path], environ).out
 
 
-def _untracked(git: _Git, diffs: Mapping[str, bytes]) -> list[str]:
+def _untracked(git: GitApply, diffs: Mapping[str, bytes]) -> list[str]:
     """The files that the diffs create and git does not track."""
     created = [path for path, diff in diffs.items() if b"\nnew file mode " in diff.partition(b"\n@@")[0]]
     words = ["--literal-pathspecs", "ls-files", "--others", "-z", "--", *created]
@@ -199,7 +199,7 @@ def _chosen(diffs: dict[str, bytes], places: Sequence[Path], way: str) -> dict[s
     return {path: diff for path, diff in diffs.items() if not places or any(map(Path(path).is_relative_to, places))}
 
 
-def _carry_out(git: _Git, diffs: Sequence[bytes], *, undo: bool) -> None:
+def _carry_out(git: GitApply, diffs: Sequence[bytes], *, undo: bool) -> None:
     """Change the files, all of them or none. Raises UsageError with git's own words where they do not fit."""
     way = ["--reverse"] if undo else []
     if diffs and (checked := git.apply(diffs, "--check", *way)).code != 0:

@@ -23,6 +23,7 @@ from logbook_agent.running.executors.intake import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import going_runs, is_open, open_series
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import SeriesEnd
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.stream import StreamRedactor
@@ -117,7 +118,7 @@ def wait(
     for run in [*collect_ended(workspace, book), *(one.run for one in going_runs(book))]:
         numbers.setdefault(run.entry, set()).add(run.run)
     # Another branch may hold the entry of a series that goes on.
-    running = [*numbers, *filter(book.has_entry, open_series(book))]
+    running = [*numbers, *filter(book.has_entry, _series(book))]
     wanted = list(dict.fromkeys(map(book.resolve, ids) if ids else running))
     if not wanted:
         last = _last_ended(book)
@@ -129,7 +130,7 @@ def wait(
     told: set[str] = set()
     while True:
         now = going_runs(book)
-        left_now = {one.run.entry for one in now} | set(open_series(book))
+        left_now = {one.run.entry for one in now} | set(_series(book))
         left = [entry_id for entry_id in wanted if entry_id in left_now]
         is_late = deadline is not None and time.monotonic() >= deadline
         if not left or is_late or (is_any and len(left) < len(wanted)):
@@ -146,6 +147,13 @@ def wait(
     ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
     is_timeout = bool(left) and not (is_any and ended)
     return Waited(ended=ended, going=tuple(left), said=_said(now, left), is_timeout=is_timeout)
+
+
+def _series(book: Book) -> list[str]:
+    """The entries whose runs are made one after another now, detached or by a command that somebody watches: between
+    two runs, too."""
+    claims = (c for c in book.claims.held() if (c.host, c.root) == (this_host(), str(book.root)))
+    return [*open_series(book), *(claim.entry for claim in claims)]
 
 
 def _said(runs: Sequence[UnfinishedRun], ids: Sequence[str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from logbook_agent.model.entry import (
     CONFIDENCES,
     EARLIER_HYPOTHESIS,
     HYPOTHESIS,
+    NEXT_ACTION,
     RELATIONS,
     RESULT,
     SETTABLE_STATES,
@@ -112,7 +113,8 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         )
         new = with_judging(record, new, request.judging, workspace.stamp(), book.run_named)
         new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
-        new = with_next_at(record, new, workspace.stamp())
+        is_said = any(label == NEXT_ACTION and text for label, text in prose.given())
+        new = with_next_at(record, new, workspace.stamp(), is_said=is_said)
         if new == old:
             raise UsageError(
                 f"nothing to change in {entry_id}",
@@ -214,10 +216,11 @@ def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
     return structs.replace(new, fields=fields)
 
 
-def with_next_at(old: Record, new: Entry, at: str) -> Entry:
-    """The entry with the time at which its next action was written after it was opened."""
+def with_next_at(old: Record, new: Entry, at: str, *, is_said: bool = False) -> Entry:
+    """The entry with the time at which its next action was written after it was opened. `is_said`: somebody wrote it,
+    perhaps once more, so that a decision does not close it."""
     text = structs.replace(old, entry=new).next_action
-    return new if text == old.next_action else structs.replace(new, next_at=at if text else None)
+    return new if text == old.next_action and not is_said else structs.replace(new, next_at=at if text else None)
 
 
 def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:

@@ -16,12 +16,13 @@ from logbook_agent.model.errors import BudgetSpent, LogbookError
 from logbook_agent.model.header import NO_BUDGET
 from logbook_agent.model.record import SeriesProgress, spent
 from logbook_agent.model.run import Env, Run, Scalar
-from logbook_agent.model.worker_report import Began, Contention, noted
+from logbook_agent.model.worker_report import Began, Contention, Host, noted
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now, other_runs
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, naming, place_of
 from logbook_agent.text.commands.script import command_words, hides_failures, several_hosts, swallows_failures
 from logbook_agent.text.shell_words import command_line
@@ -129,6 +130,7 @@ def planned_run(workspace: Workspace, book: Book, plan: RunPlan, number: int) ->
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
         started=workspace.stamp(),
+        host=Host(name=this_host()),
         problems=noted(*_hidden(command.argv, shell=command.shell), *_hosts(workspace, command)),
     )
 

@@ -140,8 +140,9 @@ def _is_final(run: Run, end: End | None) -> bool:
 
 def _without_end(run: Run, stage: Stage, said: str, reading: RunResults) -> Run:
     """The record of a run whose end nobody saw: nothing is made up. `said`: what its worker or its engine said last."""
-    if stage == "never-started" and run.executor is not None:
-        why = f"never started: {said}" if said else "never started: its worker did not start"
+    if stage == "never-started":
+        who = "its worker did not start" if run.executor is not None else "its logbook process was gone before"
+        why = f"never started: {said or who}"
         return structs.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(why)))
     how = Exit(lost=True) if run.executor is not None else Exit(interrupted=True)
     who = f"lost: its worker vanished{f' ({said})' if said else ''}" if how.lost else "its logbook process was gone"

@@ -18,7 +18,6 @@ from logbook_agent.running.order import Display, RunPlan, planned_run, reserve, 
 from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import Seen, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.script import command_words
@@ -135,7 +134,7 @@ def _submission(
     takes_turns = executor.devices is not None and not work.is_setup
     work = structs.replace(work, takes_turns=takes_turns, devices=executor.devices or ())
     run = planned_run(workspace, book, plan, work.run)
-    host = Host(name=executor.place or this_host())
+    host = Host(name=executor.place) if executor.place is not None else run.host
     run = structs.replace(run, executor=name, pool=pool_of(workspace, name), host=host)
     spool = book.begin(run)
     claim = stack.enter_context(spool.claimed())

@@ -141,6 +141,9 @@ def test_a_worse_branch_that_was_merged_is_discarded_and_taken_back(
     subprocess.run(["sh", "-c", undo], cwd=folder, check=True, capture_output=True)
     assert (folder / "speed.txt").read_text() == "90"
     assert ready("show", "SPEED-000").code == 0
+    # Of what a later commit took back, nothing is left to take back.
+    git("commit", "-q", "-a", "-m", "As before")
+    assert "to take its changes back" not in ready("discard", "SPEED-000", "--why", "slower").out
 
 
 def test_a_kept_branch_that_was_not_merged_is_named(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811

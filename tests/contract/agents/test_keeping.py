@@ -167,6 +167,10 @@ def test_a_decision_leaves_what_was_written_after_its_runs(
     clock.tick(1)
     assert campaign(first, idea, "--why", "still so", "--json").data["closes"] == "try topk=8"
     assert left() == []
+    # As its answer says, the same words leave it open.
+    clock.tick(1)
+    assert campaign("edit", idea, "--next", "try topk=8").code == 0
+    assert left() == ["try topk=8"]
 
 
 def test_other_code_that_was_committed_since_is_not_the_commit(campaign: Cli, git: Git, folder: Path) -> None:

@@ -110,6 +110,19 @@ def test_a_detached_comparison_goes_on_in_the_foreground(ready: Cli) -> None:
 
 
 @pytest.mark.slow
+def test_wait_sees_a_comparison_in_another_terminal_to_its_end(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(f": > runs\n{BENCH}")
+    with subprocess.Popen(
+        [*LOGBOOK, *AB, *SEED, "--max-pairs", "4", *COMMAND], cwd=folder, stdout=subprocess.PIPE
+    ) as process:
+        until = time.monotonic() + 20
+        while not (folder / "runs").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert ready("wait", "MOE-000").out.splitlines()[0] == "MOE-000: finished, 4 pairs"
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
 def test_a_detached_comparison_that_was_killed_goes_on_in_the_foreground(ready: Cli, folder: Path) -> None:
     begun = ready(*AB, *SEED, "--max-pairs", "9", "--detach", "--json", *COMMAND)
     assert begun.code == 0, begun.err
