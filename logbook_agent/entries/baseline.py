@@ -159,7 +159,7 @@ def _measured(
     metrics = [m for m in header.metrics if m.primary] or list(header.metrics)
     # A zero is told by the values of all entries.
     good = {(c.entry, c.run) for c in without_zeros([c for other in others for c in cases(other)])}
-    own = [case for case in cases(record, keys=wanted) if (case.entry, case.run) in good]
+    own = [case for case in cases(record) if (case.entry, case.run) in good]
     groups = [g for g in repeats(own) if _counts(g, [m.name for m in metrics])]
     _check_rows(record, groups, wanted)
     groups = [g for g in groups if not wanted or is_case(g.cases[0].row.config, wanted)]

@@ -9,17 +9,14 @@ equal to its base, or was marked as a negative result is not the best.
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from logbook_agent.findings.attempts import MARKED
-from logbook_agent.findings.cases import flag_config
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import freed, subject
-from logbook_agent.findings.identity import words_of
 from logbook_agent.findings.summaries import baseline_cases, is_case, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.gates import REPORTED, is_far
@@ -28,7 +25,6 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
 from logbook_agent.model.values import Key, Scalar, row_key, varied
-from logbook_agent.text.commands.flags import normal_name, parts
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import listed
 
@@ -144,8 +140,7 @@ class _Ranking:
     def __init__(self, thread: Thread, answers: Sequence[Answer], metric: Metric) -> None:
         self._thread, self._metric = thread, metric
         self._places = {entry: place for place, entry in enumerate(thread.by_id)}
-        self._measured = self._trials()
-        self._config = {t["key"]: t["config"] for trials in self._measured.values() for t in trials}
+        self._config = {t["key"]: t["config"] for entry in thread.by_id for t in self._trials(entry)}
         self._compared = [
             _Compared(self._of_side(a, a.question.base, f), self._of_side(a, f.side, f), a, f)
             for a in answers
@@ -199,18 +194,14 @@ class _Ranking:
 
     # -- cases -----------------------------------------------------------------------------------------
 
-    def _trials(self) -> dict[str, list[Trial]]:
-        """What each entry measured of the metric. A case that does not report a config key of the others, or of the
-        baseline, has it from the flag of its command."""
-        of = {entry: summary["measured"].get(self._metric.name, {}) for entry, summary in self._thread.by_id.items()}
-        trials = {entry: found.get("trials", []) for entry, found in of.items()}
-        names = {name for found in trials.values() for trial in found for name in trial["config"]}
-        names |= {name for place in baseline_cases(self._thread.header) for name in place}
-        return {entry: [_with_flags(trial, names) for trial in found] for entry, found in trials.items()}
+    def _trials(self, entry: str) -> Sequence[Trial]:
+        measured = self._thread.by_id[entry]["measured"] if entry in self._thread.by_id else {}
+        of_metric = measured.get(self._metric.name)
+        return of_metric.get("trials", ()) if of_metric is not None else ()
 
     def _of_side(self, answer: Answer, side: str, finding: Finding) -> set[str]:
         """The cases that a side of a comparison measured, by key."""
-        found = (trial for trial in self._measured.get(answer.entry, ()) if trial["side"] == side)
+        found = (trial for trial in self._trials(answer.entry) if trial["side"] == side)
         return {t["key"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
 
     def _counted(self) -> dict[str, list[Tried]]:
@@ -220,7 +211,7 @@ class _Ranking:
         discarded: set[str] = set()
         for summary in self._thread.counted:
             is_negative = any(item["kind"] == MARKED for item in summary["tried"])
-            for case in self._measured[summary["id"]]:
+            for case in self._trials(summary["id"]):
                 if not is_negative or (case["side"] is not None and case["side"] == _base(summary)):
                     found.append((summary, case))
                 elif case["side"] is not None:
@@ -351,15 +342,6 @@ class _Ranking:
         sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]
         is_same = not places or any(_is_of(config, size) for size in sizes)
         return _NOT_COMPARED if is_same else _ELSEWHERE
-
-
-def _with_flags(trial: Trial, names: Collection[str]) -> Trial:
-    """What was measured of a case, with the config of these names that the flags of its command state."""
-    words = tuple(shlex.split(trial["words"])) if {*names} - {*trial["config"]} else ()
-    if not (stated := flag_config(words, {*names} - {*trial["config"]})):
-        return trial
-    left = words_of(parts(words, frozenset(map(normal_name, stated))))
-    return {**trial, "config": {**stated, **trial["config"]}, "words": shlex.join(left)}
 
 
 def _base(summary: Summary) -> str | None:

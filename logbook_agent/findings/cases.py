@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field, structs
 
@@ -12,7 +12,6 @@ from logbook_agent.model.gates import is_nothing, sentinels
 from logbook_agent.model.record import NOT_COUNTED, Record, is_own, mended
 from logbook_agent.model.run import Row, Run, contention_of, is_busy
 from logbook_agent.model.stats import median
-from logbook_agent.text.commands.flags import flags, normal_name
 from logbook_agent.text.shell_words import command_line
 
 # What this tool adds to the software of a run says nothing about what ran.
@@ -58,9 +57,8 @@ class Case(Struct, frozen=True, kw_only=True):
         return self.state in ("finished", None) and self.row.failed is None
 
 
-def cases(*records: Record, keys: Collection[str] = ()) -> list[Case]:
+def cases(*records: Record) -> list[Case]:
     """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command.
-    A row that does not report a config key of the others, or one of `keys`, has it from the flag of its command.
 
     Those of a run that does not count have the state `warm-up` or `left out`, however it ended: no reader counts what
     did not finish.
@@ -71,7 +69,6 @@ def cases(*records: Record, keys: Collection[str] = ()) -> list[Case]:
     names = code_names([run for *_, run in runs])
     shuffled = {r.id for r in records if r.entry.recipe is not None and r.entry.recipe.seed is not None}
     accepted = {(record.id, run) for record in records for one in record.entry.accepted for run in one.runs}
-    config = {*keys, *(name for *_, run in runs for row in run.rows for name in row.config)}
     return [
         Case(
             entry=entry,
@@ -79,14 +76,7 @@ def cases(*records: Record, keys: Collection[str] = ()) -> list[Case]:
             label=run.label,
             state=state,
             # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
-            row=structs.replace(
-                row,
-                devices=row.devices or run.own_devices,
-                config={
-                    **flag_config(run.command, config - {*row.config, *row.labels, *row.observations}),
-                    **row.config,
-                },
-            ),
+            row=row if row.devices else structs.replace(row, devices=run.own_devices),
             facts=facts_of(run, row, name),
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
             command=run.command,
@@ -104,12 +94,6 @@ def cases(*records: Record, keys: Collection[str] = ()) -> list[Case]:
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
     ]
-
-
-def flag_config(command: Sequence[str], names: Collection[str]) -> dict[str, str]:
-    """The values of flags of a command that have these names."""
-    found = flags(command) if names else {}
-    return {name: value for name in names if (value := found.get(normal_name(name))) is not None}
 
 
 def without_zeros(found: Sequence[Case]) -> list[Case]:

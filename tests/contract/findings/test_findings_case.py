@@ -91,21 +91,3 @@ def test_config_that_a_failed_run_did_not_report_is_no_column(started: Cli, fold
     prints(started, folder, failed, again=True)
     table = started("table", "MOE-000", "--json").data
     assert [column["name"] for column in table["columns"]] == ["state", "tflops"]
-
-
-def test_a_flag_is_config_also_where_the_program_reports_none(cli: Cli, folder: Path) -> None:
-    assert cli("start", "moe", "--prefix", "MOE", "--metric", "time_s:min:s").code == 0
-    (folder / "says.sh").write_text("echo RESULT size=$2 time_s=3000\n")
-    (folder / "plain.sh").write_text("echo METRIC time_s=$2\n")
-    for script, size in (("says.sh", "1000"), ("plain.sh", "1000"), ("plain.sh", "2000")):
-        assert cli("run", "--", "sh", script, "--size", size).code == 0
-    same, other = (cli("compare", "MOE-000", e, "--json").data["numbers"] for e in ("MOE-001", "MOE-002"))
-    assert ([*same["residue"]], other["residue"]["size"]) == (["command"], {"MOE-000": "1000", "MOE-002": "2000"})
-    assert cli("baseline", "--entry", "MOE-000", "--reason", "why").code == 0
-    said = {best["entry"]: best["against"] for best in cli("status", "--json").data["best"] if "against" in best}
-    assert said == {
-        "MOE-001": "same config, but not compared with the baseline",
-        "MOE-002": "the baseline has another config",
-    }
-    assert cli("baseline", "--entry", "MOE-002", "--config", "size=2000", "--reason", "why").code == 0
-    assert cli("baseline", "--entry", "MOE-002", "--config", "size=1000", "--reason", "why").code == 2
