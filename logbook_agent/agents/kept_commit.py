@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from logbook_agent.agents.patching import GitApply
+from logbook_agent.agents.patching import GitApply, committed
 from logbook_agent.findings.advice import ab_afresh, ab_codes, into_branch, keep
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import Findings
@@ -20,8 +20,8 @@ from logbook_agent.model.entry import NEXT_ACTION
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.git import CodeFacts, CodeLook, excluded_place, is_same_code
-from logbook_agent.running.provenance.git_calls import DIFF, changed_in, read_git, try_git
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook, is_same_code
+from logbook_agent.running.provenance.git_calls import changed_in, read_git, try_git
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
@@ -64,26 +64,14 @@ def commit_of(
 
 
 def undo(workspace: Workspace, record: Record, run: Run, code: Code) -> str:
-    """What to type to take back the code of an entry's run that the working tree has: its changes, also where they were
-    committed since; of a comparison what the commits that were tested changed, but for the records in them. Empty where
-    it has not got it."""
-    if code.kept and _look(workspace, run).facts().code.identity == code.identity:
-        return f"logbook patch {record.id} --undo"
-    place, stated, commit = repository_of(workspace.cwd), record.entry.comparison, code.commit
-    if place is None or stated is None or stated.question.axis != CODE_AXIS or commit is None or code.dirty:
-        return ""
-    base, root = code_hash(stated.question.base), excluded_place(place, workspace.root)
-    if not is_in(workspace, commit) or is_in(workspace, commit, base):
-        return ""
-    paths = (":/", f":(top,exclude){root}") if root is not None else ()
-    made = read_git(place.top, [*DIFF, "--binary", f"{base}...{commit}", "--", *paths], workspace.environ)
-    # A merge may have left it out, and later code may stand in its place.
-    if not GitApply(top=place.top, environ=workspace.environ).has(made.out):
-        return ""
-    code_alone = f" -- {shlex.join(paths)}" if paths else ""
-    # In a folder, git applies what is below it alone.
-    top = os.path.relpath(place.top, workspace.cwd)
-    return f"git diff -R {base}...{commit[:9]}{code_alone} | git -C {shlex.quote(top)} apply"
+    """What to type to take back the code of an entry's run that the working tree has, also where it was committed
+    since; of a comparison what the commit that was tested changed. Empty where it has not got it."""
+    is_left = code.kept and _look(workspace, run).facts().code.identity == code.identity
+    if not is_left and not code.dirty and (place := repository_of(workspace.cwd)) is not None:
+        made = committed(workspace, place, record.entry, run)
+        # A merge may have left it out, and later code may stand in its place.
+        is_left = bool(made) and GitApply(top=place.top, environ=workspace.environ).has(made)
+    return f"logbook patch {record.id} --undo" if is_left else ""
 
 
 def _look(workspace: Workspace, run: Run) -> CodeLook:
@@ -150,6 +138,8 @@ def code_steps(workspace: Workspace, book: Book, found: Findings) -> Iterator[Op
     """The decisions whose commit the branch that is checked out has not got, though it was compared with that branch,
     or no branch holds any more."""
     thread, place = found.thread, repository_of(workspace.cwd)
+    if found.header.closing is not None:
+        return
     kept = {d["commit"] or "": d for d in thread.decisions if d["kept"] and thread.standing[d["id"]].counts}
     words = ["rev-list", "--ignore-missing", *filter(None, kept), "--not", "HEAD"]
     away = try_git(place.top, words, workspace.environ) if place is not None and any(kept) else None
@@ -165,7 +155,8 @@ def code_steps(workspace: Workspace, book: Book, found: Findings) -> Iterator[Op
             yield _completed(workspace, book, found, step, about)
         elif branch := _unmerged(workspace, found, about, commit, refs):
             why = f"{about} is kept, and HEAD lacks its commit {commit[:9]}; where it has it as another commit: "
-            why, command = f"{why}{keep(about)} --commit HEAD", f"git merge {shlex.quote(branch)}"
+            why += f"{keep(about)} --commit HEAD; git merges nothing into files that are not committed"
+            command = f"git merge {shlex.quote(branch)}"
             yield structs.replace(step, text=f"Merge {branch}, the code of {about}", why=why, command=command)
 
 
@@ -198,7 +189,7 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
             why = (
                 f"type this to have one; or, if HEAD holds the code as another commit, `{in_head}`; or discard {about}"
             )
-            command = f"git branch {about.lower()} {commit[:9]}"
+            command = f"git branch {about.lower()}-{commit[:9]} {commit[:9]}"
     return structs.replace(step, why="; ".join(filter(None, [step.why, why])), command=command)
 
 
@@ -209,8 +200,12 @@ def _committing(workspace: Workspace, about: str, run: Run, code: Code, lacks: S
     is_whole = code.diff_sha256 is None or code.diff_kept is not None
     if place is None or not is_whole or _look(workspace, run).facts().code.identity != code.identity:
         return ""
-    files = shlex.join(os.path.relpath(place.top / path, os.path.realpath(workspace.cwd)) for path in lacks)
-    return f"git add {files} && git commit -m 'Keep {about}' -- {files}"
+    way = os.path.relpath(place.top, os.path.realpath(workspace.cwd))
+    files = shlex.join(os.path.normpath(Path(way) / path) for path in lacks)
+    # git knows of a file that is gone.
+    there = shlex.join(os.path.normpath(Path(way) / path) for path in lacks if (place.top / path).exists())
+    add = f"git add {there} && " if there else ""
+    return f"{add}git commit -m 'Keep {about}' -- {files}"
 
 
 def _named(workspace: Workspace, name: str) -> str:

@@ -15,12 +15,15 @@ from typing import Literal
 from msgspec import Struct
 
 from logbook_agent.model.code import Code
+from logbook_agent.model.comparison import CODE_AXIS, code_hash
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, write_git
+from logbook_agent.running.provenance.git import excluded_place
+from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, try_git, write_git
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.places import repository_of
+from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
 
@@ -72,7 +75,10 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
     repository = repository_of(workspace.cwd)
     top = repository.top if repository is not None else Path(os.path.realpath(workspace.cwd))
     git = GitApply(top, workspace.environ)
-    diffs, inexact = _recorded(book, run, code, git)
+    if repository is not None and not _has_changes(code):
+        diffs, inexact = _by_path(git, committed(workspace, repository, book.entry(run.entry), run)), set[str]()
+    else:
+        diffs, inexact = _recorded(book, run, code, git)
     way = os.path.relpath(top, os.path.realpath(workspace.cwd))
     diffs = _chosen(diffs, [_from_top(top, workspace.cwd, path) for path in paths], way)
     left, changed = list[str](), list[str]()
@@ -105,7 +111,8 @@ def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code
     runs = [book.run(entry_id, book.run_named(entry_id, number))] if number else book.runs(entry_id)
     known = [(run, run.code) for run in runs if run.code is not None and run.code.commit is not None]
     changed = [(run, code) for run, code in known if code.diff_sha256]
-    changed = changed or [(run, code) for run, code in known if any(file.kept for file in code.untracked)]
+    changed = changed or [(run, code) for run, code in known if _has_changes(code)]
+    changed = changed or [(run, code) for run, code in known if _base_of(book.entry(run.entry), run)]
     if not changed:
         raise UsageError(
             f"{entry_id} has no recorded diff",
@@ -113,6 +120,29 @@ def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code
             hint=f"logbook show {entry_id} --json names the commit",
         )
     return changed[-1]
+
+
+def _has_changes(code: Code) -> bool:
+    """Whether changes that were not committed were recorded."""
+    return bool(code.diff_sha256) or any(file.kept for file in code.untracked)
+
+
+def _base_of(entry: Entry, run: Run) -> str:
+    """The commit that the one of a run was compared with; empty where both were not commits, and for the base."""
+    question = entry.comparison.question if entry.comparison is not None else None
+    if question is None or question.axis != CODE_AXIS or run.part is None or run.part.side == question.base:
+        return ""
+    return code_hash(question.base) if "@" in question.base and "@" in run.part.side else ""
+
+
+def committed(workspace: Workspace, place: Repository, entry: Entry, run: Run) -> bytes:
+    """What the commit that a comparison tested by a run changed, but for records; empty where that is not known."""
+    base, commit = _base_of(entry, run), run.code.commit if run.code is not None else None
+    root = excluded_place(place, workspace.root)
+    options = ["--no-renames", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"]
+    paths = [":/", *([f":(top,exclude){root}"] if root is not None else [])]
+    made = try_git(place.top, [*DIFF, *options, f"{base}...{commit}", "--", *paths], workspace.environ)
+    return made or b"" if base and commit else b""
 
 
 def _recorded(book: Book, run: Run, code: Code, git: GitApply) -> tuple[dict[str, bytes], set[str]]:

@@ -89,6 +89,7 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         code=code,
         another=another,
         held=_held(workspace, is_same, recorded),
+        keeps=partial(_keeps, workspace),
         folder=folder,
         gone=gone,
     )
@@ -124,3 +125,22 @@ def _held(
         return name if place is None or holds(name, "HEAD") else ELSEWHERE
 
     return held
+
+
+def _keeps(workspace: Workspace, stated: Comparison) -> bool:
+    """Whether HEAD has the files of code that the tested commit changed as that left them."""
+    from logbook_agent.running.provenance.git import excluded_place  # for what is worse alone
+
+    place, rules = repository_of(workspace.cwd), workspace.config.code
+    if place is None:
+        return False
+    root = excluded_place(place, workspace.root)
+    others = [f":(top,exclude){root}"] if root is not None else []
+    base, commit = code_hash(stated.question.base), code_hash(stated.question.sides[-1])
+    words = ["diff", "--name-only", "--no-renames", "-z", f"{base}...{commit}", "--", ":/", *others]
+    changed = try_git(place.top, words, workspace.environ) or b""
+    paths = changed.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    # Where no file of code was changed, whatever was is the idea.
+    files = [*filter(rules.is_source, paths)] or [path for path in paths if not rules.is_document(path)]
+    same = ["diff", "--quiet", commit, "HEAD", "--", *(f":(top,literal){path}" for path in files)]
+    return bool(files) and try_git(place.top, same, workspace.environ) is not None

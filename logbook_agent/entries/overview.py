@@ -69,7 +69,7 @@ def _executed(book: Book, found: Findings) -> list[Mapping[str, object]]:
 
 def _left(workspace: Workspace, book: Book, found: Findings) -> OpenStep | None:
     """What is left to do with the code here, where the records name no step of an open thread."""
-    if found.header.closing is not None or first_step(found.thread, found.opening.answers) is not None:
+    if first_step(found.thread, found.opening.answers) is not None:
         return None
     kept = hook_module("code")
     return next(kept.code_steps(workspace, book, found), None) if kept is not None else None

@@ -275,8 +275,8 @@ def discard(entry_id: str, why: str) -> str:
 
 def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHERE) -> str:
     """What to type to decide on the code of a comparison that is settled: to keep what is better, unless the base's
-    branch holds it by now, and to discard what is worse, while the working tree or that branch has it. Empty where
-    nothing is to be decided."""
+    branch holds it by now, and to discard what is worse, while the code here has it. Empty where nothing is to be
+    decided."""
     if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated) or not answer.is_settled:
         return ""
     side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
@@ -285,10 +285,9 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
         return keep(answer.entry) if here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
     if Outcome.WORSE not in found or here.held(stated, side, into) not in ("WORK", into):
         return ""
-    base = code_hash(stated.question.base)
-    # Of what the base went on from, or what was reverted, nothing is to be taken back.
-    is_idea = "@" in stated.question.base and here.held(stated, side, base) != base and here.code(into, base) is None
-    return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_idea else ""
+    # A later commit may have taken it back, or the branch that is checked out never had it.
+    is_here = "@" in stated.question.base and ("@" not in side or here.keeps(stated))
+    return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_here else ""
 
 
 def into_branch(stated: Comparison, here: TypingPlace) -> str:

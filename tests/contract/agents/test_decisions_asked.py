@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,6 +115,7 @@ def test_a_worse_branch_that_was_merged_is_discarded_and_taken_back(
     ready: Cli,  # noqa: F811
     git: Git,
     folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
     records: bool,
 ) -> None:
     git("branch", "-f", "main", "faster")
@@ -134,16 +134,19 @@ def test_a_worse_branch_that_was_merged_is_discarded_and_taken_back(
     discarded = ready(*shlex.split(step["command"])[1:]).out
     undo = discarded.partition("to take its changes back: ")[2].strip()
     (folder / "sub").mkdir()
-    for place, shown in ((folder / "sub", undo.replace("-C .", "-C ..")), (folder, undo)):
-        subprocess.run(["sh", "-c", shown], cwd=place, check=True, capture_output=True)
-        assert (folder / "speed.txt").read_text() == "90"
-        git("checkout", "-q", "speed.txt")
-    subprocess.run(["sh", "-c", undo], cwd=folder, check=True, capture_output=True)
+    monkeypatch.chdir(folder / "sub")
+    assert ready(*shlex.split(undo)[1:]).code == 0
+    monkeypatch.chdir(folder)
     assert (folder / "speed.txt").read_text() == "90"
+    assert ready("patch", step["id"], "--apply").code == 0
+    assert (folder / "speed.txt").read_text() == "120"
+    assert ready(*shlex.split(undo)[1:]).code == 0
     assert ready("show", "SPEED-000").code == 0
-    # Of what a later commit took back, nothing is left to take back.
-    git("commit", "-q", "-a", "-m", "As before")
-    assert "to take its changes back" not in ready("discard", "SPEED-000", "--why", "slower").out
+    # Of what a later commit took back, nothing is left to decide or to take back.
+    git("commit", "-q", "-m", "As before", "--", "speed.txt")
+    next((folder / "logbooks").rglob("SPEED-002.*.yaml")).unlink()
+    assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
+    assert "to take its changes back" not in ready("discard", step["id"], "--why", "slower").out
 
 
 def test_a_kept_branch_that_was_not_merged_is_named(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
