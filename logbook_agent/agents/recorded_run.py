@@ -10,10 +10,9 @@ from msgspec import structs
 from logbook_agent.campaign.run_request import is_hidden, is_script, is_secret
 from logbook_agent.findings.cases import facts_of
 from logbook_agent.findings.tables.frame import devices_text
-from logbook_agent.model.run import Env, Row, Run
+from logbook_agent.model.run import Env, Row, Run, with_facts
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
-from logbook_agent.running.order import with_facts
 from logbook_agent.text.redaction.names import is_secret_name
 
 # A name in a script, with `$` or `${...}` or bare; neither escaped nor a part of another word.

@@ -189,7 +189,8 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
     crashed = any(ended_badly(s.run) for s in record.runs) and not any(fails(s.run) for s in record.runs)
     is_built = question.axis != CODE_AXIS or has_setup or not crashed
     build = "" if is_built else f"if it needs a build first: {with_setup(ab_afresh(entry_id, new=False))}"
-    if crashed and is_commit and stated.run is not None and stated.run.needs and not has_setup:
+    is_checkout = is_commit or (stated.run is not None and stated.run.frozen)
+    if crashed and is_checkout and stated.run is not None and stated.run.needs and not has_setup:
         needs = f"git does not hold {listed(stated.run.needs, 3)}, and the checkout lacks it"
         first = f"{needs}; discard the entry, or have a setup make it"
         return Continuation(command=with_setup(ab_afresh(entry_id, new=False)), lacks="setup", first=first)

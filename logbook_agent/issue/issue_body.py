@@ -140,7 +140,7 @@ class IssueValues(Struct, frozen=True, kw_only=True, dict=True):
         """The values of all sections; what there is nothing to say of is none, or an empty list."""
         return {
             "opening": self.opening,
-            "summary": inert.prose(self.header.summary),
+            "summary": inert.prose(with_numbers(self.found, self.header.summary or "", plain=True)),
             "status": self._status(),
             "best": self.best,
             "plots": pictures(self.links, self.plots),

@@ -13,7 +13,17 @@ from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar as Scalar
-from logbook_agent.model.worker_report import Artifact, Contention, Device, Exit, Host, InputFile, Output, Problem
+from logbook_agent.model.worker_report import (
+    Artifact,
+    Began,
+    Contention,
+    Device,
+    Exit,
+    Host,
+    InputFile,
+    Output,
+    Problem,
+)
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
@@ -288,3 +298,20 @@ def _is_stolen(found: Contention) -> bool:
 def _span(values: Sequence[float], *, decimals: int = 1) -> str:
     low, high = (f"{value:.{decimals}f}".removesuffix(".0") for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
+
+
+def with_facts(run: Run, facts: Began) -> Run:
+    """The record with what the worker found before the command started."""
+    around = {name: value for name, value in facts.env.items() if name not in run.env.declared}
+    return structs.replace(
+        run,
+        started=facts.started,
+        env=structs.replace(run.env, relevant={**run.env.relevant, **around}),
+        code=facts.code,
+        inputs=facts.inputs,
+        host=facts.host,
+        devices=facts.devices,
+        software=facts.software,
+        contention=facts.contention,
+        problems=tuple(dict.fromkeys((*run.problems, *facts.problems))),
+    )

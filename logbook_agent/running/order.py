@@ -1,5 +1,4 @@
-"""The work order of one run, the record that begins with it, what is written into that as the worker reports, and the
-budget that must have room for it."""
+"""The work order of one run, the record that begins with it, and the budget that must have room for it."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from logbook_agent.model.errors import BudgetSpent, LogbookError
 from logbook_agent.model.header import NO_BUDGET
 from logbook_agent.model.record import SeriesProgress, spent
 from logbook_agent.model.run import Env, Run, Scalar
-from logbook_agent.model.worker_report import Began, Contention, Host, noted
+from logbook_agent.model.worker_report import Contention, Host, noted
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now, other_runs
@@ -148,23 +147,6 @@ def _hosts(workspace: Workspace, command: Command) -> list[str]:
     argv = ("sh", "-c", *command.argv) if command.shell else command.argv
     hosts = several_hosts(argv, {**workspace.environ, **command.env})
     return [f"{hosts}: devices, load and code are those of one host"] if hosts is not None else []
-
-
-def with_facts(run: Run, facts: Began) -> Run:
-    """The record with what the worker found before the command started."""
-    around = {name: value for name, value in facts.env.items() if name not in run.env.declared}
-    return structs.replace(
-        run,
-        started=facts.started,
-        env=structs.replace(run.env, relevant={**run.env.relevant, **around}),
-        code=facts.code,
-        inputs=facts.inputs,
-        host=facts.host,
-        devices=facts.devices,
-        software=facts.software,
-        contention=facts.contention,
-        problems=(*run.problems, *facts.problems),
-    )
 
 
 def machine_now(workspace: Workspace) -> Contention:

@@ -134,8 +134,23 @@ class BookRuns:
         """The record of one run."""
         with self._without_secrets():
             found = records.read_run(self.files, self.run_folder(entry_id, number) / "run.json")
-        run = structs.replace(found, entry=entry_id, run=number)
+            run = structs.replace(found, entry=entry_id, run=number)
+            run = self._with_facts(run) if run.exit is None else run
         return clean_run(run, self.redactor) if self.is_outgoing else run
+
+    def _with_facts(self, run: Run) -> Run:
+        """A run that has no end in the record, with what was found before its command started."""
+        from logbook_agent.model.run import with_facts
+        from logbook_agent.model.worker_report import Began
+
+        spool = self._spool_of(run.name)
+        try:
+            began = spool.get(Began) if spool.folder.is_dir() else None
+        except StoreError:
+            if spool.folder.is_dir():
+                raise
+            began = None  # it was taken in meanwhile
+        return run if began is None else with_facts(run, began)
 
     def _whole_run(self, entry_id: str, number: int) -> int:
         """A run as files name it, which never changes: `2.p2m4a`."""

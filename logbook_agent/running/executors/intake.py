@@ -19,11 +19,10 @@ from pathlib import Path
 from msgspec import Struct, field, structs
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Run, with_facts
 from logbook_agent.model.worker_report import OVER, Began, End, Exit, Stage, noted
 from logbook_agent.running.executors.contract import LogGrows
 from logbook_agent.running.executors.table import executor_named, executor_of
-from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
 from logbook_agent.store.run_files import ERRORS, FINAL, LOG, SENT

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from logbook_agent.features import FEATURES, present, provided
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL, TYPED
 from logbook_agent.running.executors.contract import Executor, Launches
@@ -124,8 +124,25 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
     if name == LOCAL:
         return Local(workspace.environ)
     declared = Declared(name=TYPED, table={"kind": TYPED}) if name == TYPED else named(workspace, name)
-    found: Executor = _maker(declared)(workspace, declared)
+    try:
+        found: object = _maker(declared)(workspace, declared)
+    except LogbookError:
+        raise
+    except Exception as error:
+        if ":" not in declared.common.kind:
+            raise
+        raise _of_the_user(declared, f"{type(error).__name__}: {error}") from error
+    if not isinstance(found, Executor):
+        raise _of_the_user(declared, f"it returned {type(found).__name__}")
     return found
+
+
+def _of_the_user(declared: Declared, why: str) -> UsageError:
+    return UsageError(
+        f"{declared.what}: {declared.common.kind!r} makes no executor",
+        cause=why,
+        hint=f"correct it, or [executors.{declared.name}] in {declared.file}",
+    )
 
 
 def _maker(declared: Declared) -> Callable[[Workspace, Declared], Any]:

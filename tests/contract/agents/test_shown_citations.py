@@ -109,6 +109,7 @@ def test_a_title_shows_the_number_wherever_it_stands(started: Cli, folder: Path)
     note = ("note", "--title", f"{'Long ' * 9}and [[MOE-000 tflops]]", "--next", "beat [[MOE-000 tflops]]")
     assert started(*note).code == 0
     assert started("keep", "MOE-000", "--why", "it has [[MOE-000 tflops]]").code == 0
+    assert started("status", "--summary", "So far [[MOE-000 tflops]].").code == 0
     for words in (
         ["list"],
         ["list", "--json"],

@@ -431,6 +431,19 @@ def test_a_setup_that_does_not_do_is_not_kept_and_two_builds_are_said(ready: Cli
     added(type_in(ready, f"{step(ready)['command']} --json"), 10)
 
 
+def test_a_checkout_of_an_axis_that_lacks_its_build_is_asked_again_with_a_setup(
+    ready: Cli, git: Git, folder: Path
+) -> None:
+    (folder / ".gitignore").write_text("built\n")
+    (folder / "bench.sh").write_text(f"cat built || exit 1\n{BENCH}")
+    commit(git, "A build")
+    (folder / "built").touch()
+    assert ready("ab", "--frozen", *ASK[1:], *COMMAND).code != 0
+    found = step(ready)
+    assert found["command"] == "logbook ab --like MOE-000 --setup 'COMMAND THAT MAKES IT'"
+    added(type_in(ready, found["command"].replace("COMMAND THAT MAKES IT", "touch built"), "--json"), 1)
+
+
 def test_a_second_sitting_on_other_code_has_a_setup_in_its_command(
     ready: Cli, git: Git, folder: Path, clock: FixedClock
 ) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.conftest import Cli
 
+LOGBOOK = f"{sys.executable} -m logbook_agent"
 # Types `logbook run --hypothesis x -- echo METRIC tflops=1`, and is killed as it makes the folder of the run.
 KILLED = """
 import os, runpy, signal, sys
@@ -33,6 +36,15 @@ def test_an_entry_without_its_run_is_known_and_does_no_harm(started: Cli, folder
     # The run that it was made for can be made.
     assert started("run", "--id", "MOE-000", "--", "echo", "METRIC tflops=1").code == 0
     assert started("list", "--json").data[0]["state"] == "finished"
+
+
+def test_a_run_that_goes_on_has_its_host_and_what_was_found_before_it(started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(f"cat logbooks/moe/runs/*/*/run.json > first\n{LOGBOOK} show MOE-000 > shown\n")
+    assert started("run", "--", "sh", "bench.sh").code == 0
+    # Where nobody can tell whether it goes on, its host does.
+    assert json.loads((folder / "first").read_text())["host"]["name"] == socket.gethostname()
+    shown = (folder / "shown").read_text()
+    assert ("  - running since " in shown, "devices: unknown" in shown) == (True, False)
 
 
 def test_how_many_repeats_were_made_before_a_kill_is_said(started: Cli, folder: Path) -> None:
