@@ -126,7 +126,7 @@ FEATURES = (
             Subcommand("next", "agents.next_command", "Say what is open, in order: why, and what to type."),
             Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),
             Subcommand("discard", "agents.keep_commands", "Record that the code of an entry is discarded, and why."),
-            Subcommand("patch", "agents.patch_command", "Show, apply or undo the uncommitted changes of a run's code."),
+            Subcommand("patch", "agents.patch_command", "Show, apply or undo the changes of a run's code."),
             Subcommand(
                 "reproduce", "agents.reproduce_command", "Repeat a recorded run, and compare it with its record."
             ),

@@ -21,7 +21,9 @@ def patch_command(
     paths: Sequence[str] = repeated("--paths PATH", "Only this file, or the files below this folder; repeatable."),
     common: Common,
 ) -> None:
-    """Show, apply or undo the uncommitted changes of a run's code.
+    """Show, apply or undo the changes of a run's code.
+
+    They are those that were not committed, else those of the commit that a comparison tested against its base.
 
     `git apply` changes the files all together or not at all, and leaves index, HEAD and other files as they are. A
     new file of code is one of the changes; `--undo` removes one that git does not track only where `--paths` names it.
