@@ -41,9 +41,10 @@ _SAID_TAKEN = re.compile("DUE TO (PREEMPTION|NODE FAILURE|JOB REQUEUE)")
 
 
 class Array(Struct, frozen=True, kw_only=True):
-    """A job of `size` elements, of which `at_most` run at once. Element N runs `words` with `.N` behind the last one,
-    in `folder`, and its output goes to the end of the file `output(N)`. Nothing else has its `name`. `payload`: what
-    goes along with it where disks are not shared."""
+    """A job of `size` elements, of which `at_most` run at once. Nothing else has its `name`; element N, from 0 on, is
+    called `NAME.N`. It runs `words`, an argument vector, with `.N` behind the last one, in `folder`, which is on the
+    disk that the nodes share; its output goes to the end of the file `output(N)`. `payload`: what goes along with it
+    where disks are not shared."""
 
     name: str
     size: int
@@ -57,8 +58,9 @@ class Array(Struct, frozen=True, kw_only=True):
 
 
 class Element(Struct, frozen=True, kw_only=True):
-    """What a batch system says of an element of an array: its `number`, in words how far it is, and whether it is over.
-    `is_taken`: the batch system ended it for reasons of its own, so its runs are to be made again."""
+    """What a batch system says of an element of an array: its `number`, by which it is cancelled, in words how far it
+    is, and whether it is over. `is_taken`: the batch system ended it for reasons of its own, such as a preemption, so
+    its runs are to be made again."""
 
     number: str
     said: str | None
@@ -80,20 +82,22 @@ class Batch(Remote):
 
     @abc.abstractmethod
     def check(self) -> None:
-        """Raise ToolError where the batch system would not accept a job."""
+        """Raise ToolError where the batch system does not answer, or would not accept a job."""
 
     @abc.abstractmethod
     def submit(self, array: Array) -> Sequence[str]:
-        """Submit an array, never to start an element again; the numbers of its elements. Raises Unavailable where it
-        may be accepted later."""
+        """Submit an array, of which the batch system never starts an element again; the numbers of its elements, in
+        order. Raises Unavailable where nothing was accepted and the same may be accepted later. After any error, its
+        elements are looked for by their names."""
 
     @abc.abstractmethod
     def jobs(self, names: Collection[str]) -> Mapping[str, Element]:
-        """Elements by their names, `ARRAY.N`, as far as the batch system knows of them."""
+        """Elements by their names. One that it has forgotten, or never had, is left out: if nothing is heard of its
+        worker, it is given up, and cannot begin any more."""
 
     @abc.abstractmethod
     def cancel(self, numbers: Sequence[str]) -> None:
-        """Send TERM to elements, and KILL later. One that waits never runs."""
+        """Send TERM to the elements of these numbers, and KILL later. One that waits never runs."""
 
     # -- what is the same for all ----------------------------------------------------------------------
 

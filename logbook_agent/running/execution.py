@@ -1,14 +1,21 @@
-"""Making a run from its work order.
+"""Making a run from its work order, in four steps:
 
-A number is reserved, a folder `work/` made, and `run.json` says that the run has started. `perform`, which knows no
-logbook, fills the folder: the code and the machine are looked at before the command starts; the command runs, and its
-log grows; last comes how it ended. `take_in` (`executors/intake.py`) brings that into `run.json`. If the run is cut
-off, the next command does that, with what is in the folder by then.
+1. A number is reserved, which is the folder of the run. `begin` makes `work/` in it, whose lock is held as long as
+   somebody makes the run.
+2. `run.json` is written for the first time: what is to be run, when it began, and on which host.
+3. `perform`, which knows no logbook, fills `work/`: before the command starts `began.json`, the code and the machine;
+   while it runs the log; at the end `final.json`, how it ended.
+4. `take_in` (`executors/intake.py`) brings all that into `run.json`, and removes `work/`.
 
-In the foreground this process does all three, with the user's terminal and standard input. Detached, or where an
-executor is named, `executors/submission.py` does the first and starts a worker that calls `perform`, on this machine or
-another one (`cluster/README.md`); `executors/dispatch.py` follows it and takes it in. Where a launcher submits the
-command, nobody of ours runs there (`cluster/submitter.py`).
+If the tool is killed, whatever `logbook` command is typed next takes in what stands in `work/`. Killed in step 1, it
+left no record; before `began.json`, the run has never started; later, it was interrupted, with the rows of its log,
+unless `final.json` tells more. A command that outlived its tool is orphaned: `logbook cancel` ends it.
+
+In the foreground this process takes all steps, and shows what the command prints; the command itself has no input.
+Detached, or where an executor is named, `executors/submission.py` takes the first two and starts a worker, here or on
+another machine (`cluster/README.md`), which takes the third. `executors/dispatch.py` follows the worker of those who
+wait; else the next `logbook` command takes its run in. Where a launcher submits the command, no worker of ours runs:
+`cluster/submitter.py` reads what the launcher says.
 """
 
 from __future__ import annotations
@@ -81,7 +88,7 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     with spool.claimed() as lock:
         assert lock is not None, "nobody else has this folder"  # noqa: S101
         book.write_run(run)
-        values = workspace.redactor.values
+        values = workspace.redactor.values  # patterns are left out when it is taken in
         spool = structs.replace(spool, redactor=lambda: values)
         place = Workplace(environ=workspace.environ, values=values, now=workspace.now, files=spool.files)
         spool.put(perform(work, place, _Recorder(spool, lock, display), stops, inside=plan.command.inside))
