@@ -284,10 +284,9 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
     into = into_branch(stated, here)
     if Outcome.BETTER in found:
         return keep(answer.entry) if here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
-    if Outcome.WORSE not in found or here.held(stated, side, into) not in ("WORK", into):
+    if Outcome.WORSE not in found or "@" not in stated.question.base:
         return ""
-    # A later commit may have taken it back, or the branch that is checked out never had it.
-    is_here = "@" in stated.question.base and ("@" not in side or here.keeps(stated))
+    is_here = here.keeps(stated) if "@" in side else here.held(stated, side, into) in ("WORK", into)
     return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_here else ""
 
 

@@ -189,11 +189,15 @@ class Thread(Struct, frozen=True, dict=True):
 
     def is_over(self, summary: Summary) -> bool:
         """Whether a finished entry completes this one, or what was to complete it, or somebody discarded it."""
-        ids = [summary["id"]]
+        is_done = self._is_completed(summary["id"]) or self.standing[summary["id"]].discarded_by is not None
+        return summary["state"] != "running" and is_done
+
+    def _is_completed(self, entry_id: str) -> bool:
+        """Whether a finished entry completes this one, or what was to complete it."""
+        ids = [entry_id]
         for one in ids:
             ids += [i for i in self.standing[one].completed_by if i not in ids]
-        is_done = any(self.by_id[i]["state"] in _DONE for i in ids[1:])
-        return summary["state"] != "running" and (is_done or self.standing[ids[0]].discarded_by is not None)
+        return any(self.by_id[i]["state"] in _DONE for i in ids[1:])
 
     def is_given_up(self, entry_id: str) -> bool:
         """Whether somebody decided about the code of an entry, or abandoned or blocked it, or it counts no more."""
@@ -214,7 +218,8 @@ class Thread(Struct, frozen=True, dict=True):
     def _is_left(self, summary: Summary) -> bool:
         standing = self.standing[summary["id"]]
         written = summary["next_at"]
-        failed = {i for i in standing.taken_up_by if self.by_id[i]["state"] in ENDED_BADLY} - {*standing.superseded_by}
+        failed = {i for i in standing.taken_up_by if self.by_id[i]["state"] in ENDED_BADLY}
+        failed -= {*standing.superseded_by, *filter(self._is_completed, failed)}
         others = (i for i in standing.taken_up_by if i not in failed)
         later = (i for i in others if written is None or self.by_id[i]["opened"] > written)
         taken_up = (i for i in later if i not in standing.decided_by or closes(summary, self.by_id[i]["opened"]))

@@ -125,7 +125,14 @@ def test_a_worse_branch_that_was_merged_is_discarded_and_taken_back(
     git("add", *(["logbooks"] if records else []), "speed.txt")
     git("commit", "-q", "-m", "Slower")
     assert ready("ab", "--code", "main", "slower", *COMMAND).code == 0
+    assert "decision" in [one["kind"] for one in ready("next", "--json").data["steps"]]
+    git("stash", "-q", "-u")
+    git("checkout", "-q", "main")
+    git("stash", "pop", "-q")
     assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]], "main has not got it"
+    git("stash", "-q", "-u")
+    git("checkout", "-q", "slower")
+    git("stash", "pop", "-q")
     git("branch", "-f", "main", "slower")
     (folder / "other.py").write_text("x = 1\n")
     git("add", "other.py")
@@ -239,14 +246,16 @@ def test_what_failed_is_over_once_it_was_asked_again_under_another_title(ready: 
     good = (folder / "bench.py").read_text()
     (folder / "bench.py").write_text("raise SystemExit(3)\n")
     ask = ("ab", "--code", "HEAD", "WORK", "--evaluator", "none")
-    assert ready(*ask, *COMMAND).code == 3
+    idea = ready("note", "An idea", "--next", "try it", "--json").data["id"]
+    assert ready(*ask, "--continues", idea, *COMMAND).code == 3
     (folder / "bench.py").write_text("raise SystemExit(4)\n")
-    assert ready("ab", "--like", "SPEED-000", "--title", "Again").code == 4
-    assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-001", "SPEED-000"]
-    again = ready("ab", "--like", "SPEED-001", "--json")
-    assert (again.code, again.data["id"], "stays as it is" in again.err) == (4, "SPEED-001", False)
+    assert ready("ab", "--like", "SPEED-001", "--title", "Again").code == 4
+    assert [one["id"] for one in ready("status", "--json").data["failed"]] == ["SPEED-002", "SPEED-001"]
+    again = ready("ab", "--like", "SPEED-002", "--json")
+    assert (again.code, again.data["id"], "stays as it is" in again.err) == (4, "SPEED-002", False)
     (folder / "bench.py").write_text(good)
     (folder / "speed.txt").write_text("80")
-    assert ready("ab", "--like", "SPEED-001", "--title", "Mended", "--max-pairs", "1").code == 0
-    assert ready("show", "SPEED-002", "--json").data["completes"] == "SPEED-001"
+    assert ready("ab", "--like", "SPEED-002", "--title", "Mended", "--max-pairs", "1").code == 0
+    assert ready("show", "SPEED-003", "--json").data["completes"] == "SPEED-002"
     assert not ready("status", "--json").data.get("failed")
+    assert "try it" not in ready("next").out, "what it was to continue was taken up"
