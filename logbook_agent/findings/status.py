@@ -264,14 +264,14 @@ def _open(thread: Thread) -> _Section:
 
 
 def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
-    """What people wrote, in the order of `logbook next`; before it a decision that comes first there. Where nobody
-    wrote any, the first step of all, also that of a closed thread."""
+    """What people wrote, in the order of `logbook next`; before it a comparison or a decision that comes first there.
+    Where nobody wrote any, the first step of all, also that of a closed thread."""
     thread = found.thread
     written = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(thread.next_actions)]
     first = first_step(thread, found.opening.answers) or here.left
     if first is None and here.making:
         first = OpenStep(kind="run", text="", entry=here.making[0])
-    if first is not None and (not written or first.kind == "decision"):
+    if first is not None and (not written or first.kind in ("comparison", "decision")):
         first = waiting_for(first) if first.entry in here.making else first
         return [({"id": first.entry} if first.entry else {}) | {"next": _text(first.text)}, *written]
     is_done = found.header.stop_criteria and not found.opening.not_settled
