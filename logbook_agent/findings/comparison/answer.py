@@ -183,8 +183,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     @property
     def without_gain(self) -> tuple[Finding, ...]:
         """The goals that are worse, and those without a difference where no other goal of the same side and case is
-        better."""
-        gained = [(f.side, f.case) for f in self.goals if f.outcome is Outcome.BETTER]
+        better, or may be."""
+        gained = [(f.side, f.case) for f in self.goals if f.outcome in (Outcome.BETTER, Outcome.OPEN)]
         return tuple(
             f
             for f in self.goals

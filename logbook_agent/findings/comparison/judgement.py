@@ -218,7 +218,8 @@ def _notes(p: MetricSeries, judged: Judged, question: Question) -> tuple[str, ..
     """Notes beside the numbers: other differences, a metric without a direction, coarse values."""
     notes = []
     if p.direction is None:
-        typed = f"logbook edit --metric {p.metric}:min --reason TEXT"
+        watched = "" if question.decides(p.metric) else ":watched"
+        typed = f"logbook edit --metric {p.metric}:min{watched} --reason TEXT"
         notes.append(f"nobody has stated which way is better; if less is: {typed}; else with :max")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     readings = [value for one in p.pairs for value in (one.base, one.other) if value is not None]

@@ -460,6 +460,15 @@ def test_a_second_sitting_on_other_code_has_a_setup_in_its_command(
     added(type_in(ready, found["command"].replace("COMMAND THAT MAKES IT", "touch built"), "--json"), 20)
 
 
+def test_a_watched_metric_stays_watched_in_what_is_printed(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text('echo "METRIC tflops=1$LOGBOOK_RUN"; echo "METRIC nodes=1$LOGBOOK_RUN"\n')
+    assert ready("edit", "--metric", "nodes:watched", "--reason", "a count").code == 0
+    assert ready(*ASK, *COMMAND).code == 0
+    [typed] = re.findall("logbook edit --metric nodes:min.*? --reason ", ready("wait", "MOE-001").out)
+    assert type_in(ready, f"{typed}less", "--json").code == 0
+    assert "metric: nodes:min:watched" in ready("status").out
+
+
 def test_status_holds_no_signs_of_markdown(ready: Cli, git: Git, folder: Path) -> None:
     line = "make: *** [Makefile:2: prog] Error 2 <b> _x_ [a](b) `c*d`"
     (folder / "fail.sh").write_text(f"cat <<'END' >&2\n{line}\nEND\nexit 2\n")

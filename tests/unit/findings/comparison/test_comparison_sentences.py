@@ -103,3 +103,8 @@ def test_the_word_for_a_comparison() -> None:
     assert [word(of) for of in (None, SAME, OPEN, WORSE)] == ["better", "better", "better in part", "mixed"]
     assert word(WORSE, is_watched=True) == "mixed"
     assert outcome(answer(finding(outcome=OPEN))) == "open"
+
+
+def test_what_may_still_be_better_is_no_negative_result() -> None:
+    same, still = finding(outcome=SAME), finding(**SPEED, outcome=OPEN)
+    assert [len(answer(*of).without_gain) for of in ((same,), (same, still))] == [1, 0]
