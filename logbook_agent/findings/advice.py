@@ -203,10 +203,14 @@ def _retry(records: Records, answer: Answer, side: str, here: TypingPlace) -> Co
         mend = "mend it" if anew else f"mend it, or give ab --id {entry_id} another --setup"
     elif is_commit:
         name, again, mend = code_hash(side), "is a commit, which fails again", "compare another one"
+    left = f"{anew and f' and type `{anew}`'}, or discard the entry"
+    if crashed and side != question.base and (differed := [one.path for one in stated.evaluator if one.differed]):
+        files = f"{listed(differed, 3)} of {code_name(question.base)}"
+        left += f"; {files} measured it; each side with its own: {ab_afresh(entry_id, new=False)} --evaluator none"
     return Continuation(
         command=discard(entry_id, f"{name} fails"),
         lacks="mend",
-        first=f"{name} {again}: {mend}{anew and f' and type `{anew}`'}, or discard the entry",
+        first=f"{name} {again}: {mend}{left}",
         then="" if is_commit else anew or ab_afresh(entry_id, new=False),
         build="" if anew else build,
     )

@@ -460,6 +460,19 @@ def test_a_second_sitting_on_other_code_has_a_setup_in_its_command(
     added(type_in(ready, found["command"].replace("COMMAND THAT MAKES IT", "touch built"), "--json"), 20)
 
 
+def test_a_side_that_the_files_of_the_base_fail_is_measured_with_its_own(ready: Cli, git: Git, folder: Path) -> None:
+    bench = '. ./lib.sh\n[ -n "$NAME" ] || exit 3\necho METRIC tflops=$NAME.$LOGBOOK_RUN\n'
+    (folder / "bench.sh").write_text(bench.replace("NAME", "speed"))
+    commit(git, "Speed")
+    (folder / "lib.sh").write_text("rate=120\n")
+    (folder / "bench.sh").write_text(bench.replace("NAME", "rate"))
+    failed = ready("ab", "--code", "HEAD", "WORK", "--max-pairs", "1", "--", "sh", "bench.sh")
+    assert failed.code != 0
+    [typed] = re.findall("logbook ab --like .*? --evaluator none", step(ready)["why"])
+    added(type_in(ready, typed, "--json"), 1)
+    assert "MOE-000" not in [one.get("id") for one in ready("next", "--json").data["steps"]]
+
+
 def test_a_watched_metric_stays_watched_in_what_is_printed(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text('echo "METRIC tflops=1$LOGBOOK_RUN"; echo "METRIC nodes=1$LOGBOOK_RUN"\n')
     assert ready("edit", "--metric", "nodes:watched", "--reason", "a count").code == 0
