@@ -188,7 +188,7 @@ class Book(BookRuns):
             place = repository_of(root) if root != self.root and root.is_dir() else None
             cause = f"its ID is taken, but its file is not here: another worktree made it, {root}"
             branch = (place and branch_of(place)) or "BRANCH"
-            hint = f"go on there; or commit that folder there, and take its code along: git merge {branch}"
+            hint = f"go on there; or commit that folder there and merge its branch, with its code: git merge {branch}"
             if place is None:
                 cause = "its ID is taken, but its file is not here: it is on another branch, or a command just began"
                 hint = f"find its commit: git log --all --oneline -- ':/*{entry_id}.*'"

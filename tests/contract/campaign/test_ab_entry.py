@@ -211,7 +211,9 @@ def test_a_plan_is_taken_up_in_another_worktree(ready: Cli, git: Git, folder: Pa
     error = json.loads(early.stdout)["error"]
     assert "another worktree made it" in error["cause"], early
     assert str(folder / "logbooks") in error["cause"]
-    assert error["hint"] == "go on there; or commit that folder there, and take its code along: git merge main"
+    assert (
+        error["hint"] == "go on there; or commit that folder there and merge its branch, with its code: git merge main"
+    )
     assert subprocess.run(["sh", "-c", planned.data["share"]], cwd=folder, check=True, capture_output=True)
     subprocess.run(["git", "merge", "-q", "main"], cwd=there, check=True, capture_output=True)
     (there / "lib.sh").write_text("speed=500\n")
