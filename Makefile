@@ -59,7 +59,7 @@ check: setup  ## check format, lint, types and the structure of the code
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q tests/project
+	@$(TEST) -q tests/project
 
 format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
