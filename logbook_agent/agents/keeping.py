@@ -109,7 +109,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         is_committed=not lacks,
         is_measured=is_measured,
         is_in_head=commit is None or is_in(workspace, commit),
-        undo=undo(workspace, record, *code) if not request.kept and code is not None else "",
+        undo=undo(workspace, book, record, *code) if not request.kept and code is not None else "",
     )
 
 

@@ -63,12 +63,12 @@ def commit_of(
     return (code.commit if lacks else here.code.commit), lacks, bool(here.code.dirty)
 
 
-def undo(workspace: Workspace, record: Record, run: Run, code: Code) -> str:
+def undo(workspace: Workspace, book: Book, record: Record, run: Run, code: Code) -> str:
     """What to type to take back the code of an entry's run that the working tree has, also where it was committed
     since; of a comparison what the commit that was tested changed. Empty where it has not got it."""
     is_left = code.kept and _look(workspace, run).facts().code.identity == code.identity
-    if not is_left and not code.dirty and (place := repository_of(workspace.cwd)) is not None:
-        made = committed(workspace, place, record.entry, run)
+    if not is_left and (place := repository_of(workspace.cwd)) is not None:
+        made = _kept_diff(book, code) if code.dirty else committed(workspace, place, record.entry, run)
         # A merge may have left it out, and later code may stand in its place.
         is_left = bool(made) and GitApply(top=place.top, environ=workspace.environ).has(made)
     return f"logbook patch {record.id} --undo" if is_left else ""
@@ -217,14 +217,17 @@ def _named(workspace: Workspace, name: str) -> str:
     return found
 
 
+def _kept_diff(book: Book, code: Code) -> bytes:
+    """What git told of the changes of a code; empty where nothing was kept of them."""
+    kept = code.diff_kept
+    return book.files.read(book.folder / kept, limit=_MOST_BYTES) if kept is not None else b""
+
+
 def _lacking(book: Book, code: Code, here: CodeFacts, look: CodeLook) -> list[str]:
     """The files of code that a run had changed, and that HEAD has otherwise; the diff itself where it was not kept."""
     if code.diff_sha256 is not None and code.diff_kept is None:
         return ["its diff, which was too large to be kept"]
-    diff = b""
-    if code.diff_kept is not None:
-        diff = book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
-    changed = changed_in(diff)
+    changed = changed_in(_kept_diff(book, code))
     named = {
         str(path.relative_to(here.top))
         for path in files_named(look.words, look.cwd).read

@@ -20,7 +20,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.git import excluded_place
-from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, try_git, write_git
+from logbook_agent.running.provenance.git_calls import APPLY, DIFF, GitAnswer, read_git, try_git, write_git
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import Repository, repository_of
@@ -30,8 +30,6 @@ from logbook_agent.text.phrases import listed
 Action = Literal["show", "apply", "undo"]
 _MOST_BYTES = 2**24
 _TIMEOUT_S = 120.0
-# What a user has configured must not let a change fit where it does not.
-_APPLY = ("-c", "apply.ignoreWhitespace=no", "-c", "apply.whitespace=nowarn", "apply")
 
 
 class PatchAnswer(Struct, frozen=True, kw_only=True):
@@ -59,7 +57,7 @@ class GitApply(Struct, frozen=True):
         with tempfile.NamedTemporaryFile(prefix="logbook-", suffix=".diff") as file:
             file.writelines(diffs)
             file.flush()
-            return write_git(self.top, [*_APPLY, *words, file.name], self.environ, timeout_s=_TIMEOUT_S)
+            return write_git(self.top, [*APPLY, *words, file.name], self.environ, timeout_s=_TIMEOUT_S)
 
     def has(self, diff: bytes) -> bool:
         """Whether the files are as a diff leaves them."""

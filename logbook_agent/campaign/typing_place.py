@@ -12,7 +12,7 @@ from logbook_agent.findings.protocol import ELSEWHERE, TypingPlace
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name
 from logbook_agent.model.record import SETUP
-from logbook_agent.running.provenance.git_calls import try_git
+from logbook_agent.running.provenance.git_calls import APPLY, try_git
 from logbook_agent.store.places import commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.commands.flags import ANY
@@ -81,15 +81,27 @@ def typing_place(workspace: Workspace) -> TypingPlace:
             is_known = any(code(name, code_hash(value)) is not None for value in stated.question.values)
             return now[:9] if now is not None and not is_known else ""
         codes = None if any(one.differed for one in stated.evaluator) else recorded(stated, side)
-        return "WORK" if codes is not None and codes[0].mark != codes[1].mark else ""
+        base = recorded(stated, stated.question.base)
+        # What has the base's code again is no other code, which somebody could compare with it.
+        is_base = base is not None and base[0].mark == base[1].mark
+        return "WORK" if codes is not None and codes[0].mark != codes[1].mark and not is_base else ""
+
+    held = _held(workspace, is_same, recorded)
+
+    def keeps(stated: Comparison) -> str:
+        side = stated.question.sides[-1]
+        if "@" in side:
+            return "HEAD" if _keeps(workspace, stated) else ""
+        where = held(stated, side, "HEAD")
+        return where if where != ELSEWHERE else _has_changes(workspace, stated.code.get(side))
 
     return TypingPlace(
         of=of,
         knows=knows,
         code=code,
         another=another,
-        held=_held(workspace, is_same, recorded),
-        keeps=partial(_keeps, workspace),
+        held=held,
+        keeps=keeps,
         folder=folder,
         gone=gone,
     )
@@ -125,6 +137,19 @@ def _held(
         return name if place is None or holds(name, "HEAD") else ELSEWHERE
 
     return held
+
+
+def _has_changes(workspace: Workspace, code: Code | None) -> str:
+    """Where the changes that were tested are, beside others made since: in HEAD, in WORK, or nowhere here. A diff is
+    called by its digest, so that the copy of any logbook will do."""
+    place, name = repository_of(workspace.cwd), code.diff_kept if code is not None else None
+    file = next(workspace.root.glob(f"*/{name}"), None) if name is not None else None
+
+    def has(*words: str) -> bool:
+        check = [*APPLY, "--check", "--reverse", *words, str(file)]
+        return place is not None and file is not None and try_git(place.top, check, workspace.environ) is not None
+
+    return ("HEAD" if has("--cached") else "WORK") if has() else ""
 
 
 def _keeps(workspace: Workspace, stated: Comparison) -> bool:

@@ -279,19 +279,22 @@ def discard(entry_id: str, why: str) -> str:
 
 
 def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHERE) -> str:
-    """What to type to decide on the code of a comparison that is settled: to keep what is better, unless the base's
-    branch holds it by now, and to discard what is worse, while the code here has it. Empty where nothing is to be
-    decided."""
-    if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated) or not answer.is_settled:
+    """What to type to decide on the code of a comparison that is settled, or that no practical number of pairs settles:
+    to keep what is better, unless the base's branch holds it by now; to discard what is worse, while the code here has
+    it, and what is neither, while it is uncommitted. Empty where nothing is to be decided."""
+    if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated):
         return ""
-    side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
-    into = into_branch(stated, here)
+    if not answer.is_settled and not answer.is_hopeless:
+        return ""
+    found = {f.outcome: f for f in answer.goals}
     if Outcome.BETTER in found:
-        return keep(answer.entry) if here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
-    if Outcome.WORSE not in found or "@" not in stated.question.base:
+        where = here.held(stated, stated.question.sides[-1], into_branch(stated, here))
+        return keep(answer.entry) if where in ("WORK", ELSEWHERE) else ""
+    if "@" not in stated.question.base:
         return ""
-    is_here = here.keeps(stated) if "@" in side else here.held(stated, side, into) in ("WORK", into)
-    return discard(answer.entry, claim(answer, found[Outcome.WORSE])) if is_here else ""
+    where, worse = here.keeps(stated), found.get(Outcome.WORSE)
+    is_asked = where if worse is not None else where == "WORK"
+    return discard(answer.entry, claim(answer, worse or answer.goals[0])) if is_asked else ""
 
 
 def into_branch(stated: Comparison, here: TypingPlace) -> str:

@@ -145,8 +145,10 @@ def _comparison(one: Synopsis) -> OpenStep:
 
 
 def _decision(one: Synopsis) -> OpenStep:
-    where = ", the code here has it" if one.outcome.startswith("worse") else ""
-    why = f"it is {one.outcome}{where}, and nobody has decided on its code"
+    where = "" if one.outcome.startswith(("better", "mixed")) else ", the code here has it"
+    is_so = "shows no difference" if one.outcome == "no difference" else f"is {one.outcome}"
+    why = f"it {is_so}{where}, and nobody has decided on its code"
+    why = f"{one.why}; {why}" if one.is_hopeless else why
     why += f"; to replicate it first: `{one.replicate}`" if one.replicate else ""
     text = f"Decide {one.entry}: keep it or discard it"
     return OpenStep(kind="decision", entry=one.entry, text=text, why=why, settles=one.text, command=one.decide)

@@ -25,16 +25,16 @@ class TypingPlace(Struct, frozen=True, kw_only=True):
     """The place where commands are typed, for advice that names codes: in its repository the commit `of` a branch,
     whether it `knows` the name of a code, the commit of a branch if another name has the same `code`, which code a side
     of a comparison has now if that is `another` one, and where its code is `held`: in WORK, by a name such as HEAD, by
-    another branch or a diff that was kept (ELSEWHERE), or nowhere; whether HEAD `keeps` what the tested commit of a
-    comparison changed; which of some commits are `gone`; and the path from there of a `folder` as records name it. By
-    default it is the top of a repository of which nothing is known."""
+    another branch or a diff that was kept (ELSEWHERE), or nowhere; where the code here `keeps` what the tested side of
+    a comparison changed, in HEAD or in WORK alone; which of some commits are `gone`; and the path from there of a
+    `folder` as records name it. By default it is the top of a repository of which nothing is known."""
 
     of: Callable[[str], str | None] = lambda name: None
     knows: Callable[[str], bool] = lambda name: True
     code: Callable[[str, str], str | None] = lambda name, other: None
     another: Callable[[Comparison, str], str] = lambda stated, side: ""
     held: Callable[[Comparison, str, str], str] = lambda stated, side, name: ELSEWHERE
-    keeps: Callable[[Comparison], bool] = lambda stated: False
+    keeps: Callable[[Comparison], str] = lambda stated: ""
     folder: Callable[[str], str] = lambda place: place
     gone: Callable[[Collection[str]], Collection[str]] = lambda commits: ()
 

@@ -214,8 +214,7 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         why=why,
         command=way.command,
         pairs=way.pairs if way.command else 0,
-        is_hopeless=any(f.lacks_pairs for f in answer.goals)
-        and not (is_over or any(f.is_practical for f in answer.goals)),
+        is_hopeless=answer.is_hopeless and not is_over,
         is_failed=is_failed,
         # What was kept is worth a second sitting; what was decided otherwise is not.
         replicate=replicate(records, answer, asked.now) if not is_over or (is_kept and later is None) else "",

@@ -204,6 +204,11 @@ class Answer(Struct, frozen=True, kw_only=True):
         return bool(self.goals) and all(f.is_settled for f in self.goals)
 
     @property
+    def is_hopeless(self) -> bool:
+        """Whether no practical number of pairs would settle what is open."""
+        return any(f.lacks_pairs for f in self.goals) and not any(f.is_practical for f in self.goals)
+
+    @property
     def is_lost(self) -> bool:
         """Whether a side failed in each pair of every goal."""
         return bool(self.goals) and all(f.failed_side for f in self.goals)

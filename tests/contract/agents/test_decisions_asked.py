@@ -97,6 +97,38 @@ def test_worse_code_is_discarded_and_undone(ready: Cli, git: Git, folder: Path) 
     assert undo not in ready("discard", "SPEED-000", "--why", "it is slower").out
 
 
+@pytest.mark.parametrize("speed", ["120", "90.0"], ids=["worse", "no difference"])
+def test_changes_that_did_not_help_wait_for_a_decision_after_another_commit(
+    ready: Cli,  # noqa: F811
+    git: Git,
+    folder: Path,
+    speed: str,
+) -> None:
+    (folder / "speed.txt").write_text(speed)
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
+    (folder / "other.py").write_text("x = 1\n")
+    git("add", "other.py")
+    git("commit", "-q", "-m", "Something else", "--", "other.py")
+    step = first(ready)
+    assert step["what"] == "Decide SPEED-000: keep it or discard it"
+    assert f"  type: {step['command']}" in ready("status").out.splitlines()
+    undo = ready(*shlex.split(step["command"])[1:]).out.partition("to take its changes back: ")[2].strip()
+    assert ready(*shlex.split(undo)[1:]).code == 0
+    assert ((folder / "speed.txt").read_text(), (folder / "other.py").exists()) == ("90", True)
+    assert "SPEED-000" not in ready("next").out
+    assert "to take its changes back" not in ready("discard", "SPEED-000", "--why", "it is over").out
+
+
+def test_a_change_that_failed_and_was_taken_back_is_discarded(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    (folder / "speed.txt").write_text("no number")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 1
+    git("checkout", "-q", "--", "speed.txt")
+    step = first(ready)
+    assert step["command"].startswith("logbook discard SPEED-000")
+    assert ready(*shlex.split(step["command"])[1:]).code == 0, step["command"]
+    assert "SPEED-000" not in ready("next").out
+
+
 def test_worse_code_that_was_committed_is_discarded_and_taken_back(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
     (folder / "speed.txt").write_text("120")
     assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
