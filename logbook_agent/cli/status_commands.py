@@ -160,6 +160,8 @@ def _open(of: Mapping[str, Any], data: StatusAnswer) -> Iterator[tuple[str, str]
 
 def _next_action(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
     yield f"next{', from ' if 'id' in one else ''}{one.get('id', '')}: {one['next']}", ""
+    if "command" in one:
+        yield f"  type: {one['command']}", "command"
 
 
 def _baseline(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:

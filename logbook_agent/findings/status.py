@@ -135,7 +135,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     past = {entry for answer in found.answers if answer.is_settled for entry in answer.of_other_code}
     nearest = [one for one in first.left if not one.is_hopeless] or ([] if first.found else [*first.left])
     for answers in (sorted(first.found, key=lambda one: one.entry in past), nearest):
-        shown = [one for one in answers if not thread.superseded_by(one.entry)]
+        shown = _with_latest([one for one in answers if not thread.superseded_by(one.entry)], [*thread.by_id])
         yield _first("answers", [_comparison(found, one, here) for one in shown])
     yield _Section(key="answers", value=[], more=len(first.left) - len(nearest))
     yield _first("decisions", [_decision(found, e) for e in _not_superseded(thread, thread.decisions)])
@@ -176,6 +176,12 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _Section(key="view", value=here.view)
     yield _Section(key="issue", value=header.issue.url if header.issue is not None else "")
     yield _first("links", [f"{_name(link.label)}: {link.url}" for link in header.links])
+
+
+def _with_latest(answers: list[Synopsis], order: list[str]) -> list[Synopsis]:
+    """Answers as they come, but for the latest in the `order` of entries: it is among those that are shown."""
+    at = max(range(len(answers)), key=lambda n: order.index(answers[n].entry), default=0)
+    return answers if at < SHOWN else [*answers[: SHOWN - 1], answers[at], *answers[SHOWN - 1 : at], *answers[at + 1 :]]
 
 
 def _not_superseded(thread: Thread, entries: Sequence[Summary]) -> list[Summary]:
@@ -264,16 +270,18 @@ def _open(thread: Thread) -> _Section:
 
 
 def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
-    """What people wrote, in the order of `logbook next`; before it a comparison or a decision that comes first there.
+    """What people wrote, in the order of `logbook next`; before it what else comes first there, but for a criterion.
     Where nobody wrote any, the first step of all, also that of a closed thread."""
     thread = found.thread
     written = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(thread.next_actions)]
     first = first_step(thread, found.opening.answers) or here.left
     if first is None and here.making:
         first = OpenStep(kind="run", text="", entry=here.making[0])
-    if first is not None and (not written or first.kind in ("comparison", "decision")):
+    if first is not None and (not written or first.kind not in ("criterion", "next action")):
         first = waiting_for(first) if first.entry in here.making else first
-        return [({"id": first.entry} if first.entry else {}) | {"next": _text(first.text)}, *written]
+        command = here.free(found.typed(first.command)) if first.kind == "decision" else ""
+        step = {"id": first.entry, "next": _text(first.text), "command": command}
+        return [{key: text for key, text in step.items() if text}, *written]
     is_done = found.header.stop_criteria and not found.opening.not_settled
     text = found.opening.next or (nothing_left(found.header) if is_done else "")
     return written or ([{"next": _text(text)}] if text else [])
