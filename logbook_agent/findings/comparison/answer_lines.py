@@ -155,12 +155,14 @@ def end_lines(answer: Answer) -> list[str]:
 
 
 def _numbers(answer: Answer, f: Finding) -> str:
-    """`none 100.25 [100.10, 100.70], int8 106.40 [106.12, 106.90] TF/s`; empty where a side has no number."""
+    """`none 100.25 [100.10, 100.70], int8 106.40 [106.12, 106.90] TF/s`, with the number of pairs where the interval is
+    of fewer; empty where a side has no number."""
     sides = ((answer.question.base, f.base), (f.side, f.other))
     if any(side.median is None for _, side in sides):
         return ""
-    text = ", ".join(f"{label(answer, name)} {number(f, side)}" for name, side in sides)
-    return text + (f" {f.unit}" if f.unit else "")
+    text = ", ".join(f"{subject(answer, name)} {number(f, side)}" for name, side in sides)
+    of = f" (medians of {counted(f.pairs, 'pair')})" if f.judged and f.judged < f.pairs else ""
+    return text + (f" {f.unit}" if f.unit else "") + of
 
 
 # What plain data have as the answer and its findings do.

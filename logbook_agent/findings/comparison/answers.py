@@ -125,7 +125,8 @@ def _notes(record: Record, sides: Sequence[SideCase], bases: Sequence[Run]) -> I
     if len(builds) > 1:
         texts = [f"{counted(n, 'pair')} {f'after {of}' if of else 'without a setup'}" for of, n in builds.items()]
         yield f"not all pairs had one build: {listed(texts, _SHOWN)}"
-    cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
+    made = [s for s in record.runs if s.run.part is not None and s.counts]
+    cut = sum(s.state in _CUT_OFF for s in made[:-1])  # after the last one, none was made
     if cut > 1:  # whoever cuts off the slow ones chooses
         yield f"{cut} runs were cut off, and made again"
 

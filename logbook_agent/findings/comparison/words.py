@@ -111,6 +111,7 @@ def _is_only_time(answer: Answer) -> bool:
 def basis(answer: Answer, finding: Finding, sittings: int) -> str:
     """`10.9x as fast; 95%: -91.2 to -90.3%; 12 pairs in 1 sitting of 2; with another checksum`."""
     made = f"{pairs(finding)} in {counted(sittings, 'sitting')}" if sittings else pairs(finding)
+    made = f"{pairs(finding)}, replicated in another sitting" if sittings and finding.is_replicated else made
     # Those of the other sittings do not settle it.
     made += f" of {answer.sittings}" if 0 < sittings < answer.sittings else ""
     other = "" if finding.is_watched else freed(answer, finding.side)
