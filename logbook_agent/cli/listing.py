@@ -62,8 +62,8 @@ def _lines(lines: list[dict[str, Any]], zone: str) -> str:
             e["id"],
             minute(e["opened"], zone),
             e["state"],
-            one_line(e["title"])[:60],
-            one_line(e["result"] or "")[:90],
+            cut_line(e["title"], 60),
+            cut_line(e["result"] or "", 90),
         ]
         for e in lines
     ]

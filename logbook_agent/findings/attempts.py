@@ -162,13 +162,14 @@ def chosen(items: Sequence[TriedItem], entries: Sequence[Summary], words: Sequen
     `since`: the later run of the same command that finished, when there is one in an entry that nobody took back.
     """
     finished: dict[str, tuple[str, str]] = {}
-    # Of sides of code, the command is one, and the failure is that of the code.
-    of_code = {e["id"] for e in entries if (e["comparison"] or {}).get("question", {}).get("axis") == CODE_AXIS}
+    # Of sides of code or of a variable, the command is one, and the failure is that of the side.
+    asked = {e["id"]: (e["comparison"] or {}).get("question", {}).get("axis") or "" for e in entries}
+    of_sides = {entry for entry, axis in asked.items() if axis == CODE_AXIS or axis.startswith("env:")}
     for entry in (e for e in entries if not is_withdrawn(e["state"])):
         for key, (run, started) in entry["finished"].items():
             finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
     kept: list[TriedItem] = [
-        {**item, "since": None if item["entry"] in of_code else _since(item, finished)}
+        {**item, "since": None if item["entry"] in of_sides else _since(item, finished)}
         for item in items
         if all(_is_of(item, word) for word in words)
     ]

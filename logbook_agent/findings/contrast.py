@@ -30,13 +30,14 @@ _SHOWN = 4
 
 class Contrasted(Struct, frozen=True, kw_only=True):
     """The rows of a contrast as a table. `residue` has the values of each side by the names in which the sides differ
-    beside the axis; `is_reported`: an imported source tells about rows; `answered_by` is the entry whose comparison
-    answers the question, and `command` makes one where there is none."""
+    beside the axis, `mixed` names in which rows of one side do; `is_reported`: an imported source tells about rows;
+    `answered_by` is the entry whose comparison answers the question, and `command` makes one where there is none."""
 
     asked: Contrast
     table: Table
     sides: tuple[str, ...]
     residue: Mapping[str, tuple[str, ...]]
+    mixed: tuple[str, ...] = ()
     command: str = ""
     answered_by: str = ""
     is_reported: bool = False
@@ -49,6 +50,11 @@ class Contrasted(Struct, frozen=True, kw_only=True):
         names = [*self.residue] if self.asked.axis is None else [self.asked.axis]
         if self.is_reported:
             return "these numbers settle nothing, because a source reports them and nobody has measured them here"
+        if not names and self.mixed:
+            run = f"{self.asked.references[-1].partition('/')[0]}/RUN"
+            return (
+                f"the rows of one side differ in {listed(self.mixed, _SHOWN)}; to compare a single run, name it: {run}"
+            )
         if not names:
             return "where both were measured, the sides differ in no setting and no code that is recorded"
         why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
@@ -133,6 +139,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
         table=structs.replace(table, notes=(*table.notes, *notes)),
         sides=tuple(of),
         residue=apart,
+        mixed=tuple(dict.fromkeys(name for own in of.values() for name in residue([item.case for item in own]))),
         is_reported=is_reported,
         command=next(filter(None, commands), ""),
     )

@@ -102,7 +102,8 @@ def with_unit(values: Sequence[float], unit: str | None, metric: str) -> tuple[l
     most = max(map(abs, values), default=0.0)
     larger = next(((name, size) for name, size in _BYTES if unit == "bytes" and most >= size), None)
     if larger is not None:
-        return [format_value(value / larger[1], decimals=2) for value in values], larger[0]
+        shown = [value / larger[1] for value in values]
+        return [format_value(v, decimals=2) if abs(v) >= 1 else f"{v:.3g}" for v in shown], larger[0]
     return [format_value(value, decimals=known(metric).decimals) for value in values], unit
 
 

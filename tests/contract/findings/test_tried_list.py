@@ -162,3 +162,12 @@ def test_what_was_discarded_or_failed_beside_its_base_was_tried(cli: Cli, folder
     ]
     assert [outcome for outcome, _ in tried] == ["no difference", "discarded"]
     assert tried[1][1] == "No gain."
+
+
+def test_a_side_that_failed_by_its_variable_has_not_finished_since(cli: Cli) -> None:
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max").code == 0
+    bench = ("--", "sh", "-c", 'test -z "$MODE" && echo METRIC tflops=1')
+    assert cli("ab", "--axis", "env:MODE=,bad", "--max-pairs", "1", *bench).code == 1
+    assert cli("run", *bench).code == 0
+    tried = cli("list", "--tried", "--json").data["tried"]
+    assert [(item["entry"], item["since"]) for item in tried if item["command"]] == [("MOE-000", None)]
