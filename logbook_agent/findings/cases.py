@@ -135,8 +135,8 @@ def code_names(runs: Sequence[Run]) -> list[str | None]:
 
     Code is HEAD's tree and the diff, both without the logbook root, so that commits of entries alone do not
     change it. Untracked files stand apart: that a command names one makes it no other code. Where it does, the
-    tree is known by the commit alone. Where code is compared, any file tells two sides apart. None: the code was not
-    identified.
+    tree is known by the commit alone. Where code is compared, a run has the name of its own commit, as its side tells
+    it from others. None: the code was not identified.
     """
     found: dict[object, str] = {}
     names: dict[int, str] = {}
@@ -144,9 +144,12 @@ def code_names(runs: Sequence[Run]) -> list[str | None]:
     # A commit that holds the code names it before changes that one did not hold yet. Without untracked files the
     # identity is that of tree and diff: these say which commits are alike.
     for run, code, commit in sorted(known, key=lambda one: (bool(one[1].untracked), bool(one[1].diff_sha256))):
-        is_side = run.part is not None and CODE_AXIS in run.config
-        same = [(commit, code.diff_sha256), ("identity", code.identity), *([] if is_side else [("key", code.key)])]
-        names[id(run)] = next(filter(None, map(found.get, same)), None) or _name(commit, code.diff_sha256)
+        own = _name(commit, code.diff_sha256)
+        if run.part is not None and CODE_AXIS in run.config:
+            names[id(run)] = own  # its side tells it from others
+            continue
+        same = [(commit, code.diff_sha256), ("identity", code.identity), ("key", code.key)]
+        names[id(run)] = next(filter(None, map(found.get, same)), own)
         found = dict.fromkeys(same, names[id(run)]) | found
     return [names.get(id(run)) for run in runs]
 
