@@ -270,14 +270,14 @@ def _open(thread: Thread) -> _Section:
 
 
 def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
-    """What people wrote, in the order of `logbook next`; before it what else comes first there, but for a criterion.
+    """What people wrote, in the order of `logbook next`; before it a comparison or a decision that comes first there.
     Where nobody wrote any, the first step of all, also that of a closed thread."""
     thread = found.thread
     written = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(thread.next_actions)]
     first = first_step(thread, found.opening.answers) or here.left
     if first is None and here.making:
         first = OpenStep(kind="run", text="", entry=here.making[0])
-    if first is not None and (not written or first.kind not in ("criterion", "next action")):
+    if first is not None and (not written or first.kind in ("comparison", "decision")):
         first = waiting_for(first) if first.entry in here.making else first
         command = here.free(found.typed(first.command)) if first.kind == "decision" else ""
         step = {"id": first.entry, "next": _text(first.text), "command": command}

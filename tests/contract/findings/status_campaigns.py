@@ -259,7 +259,13 @@ SHOWN = 3
 
 
 def sections(said: Said) -> Iterator[tuple[str, list[str]]]:
-    """The names of the lines of each section, and of these the first three."""
+    """The names of the lines of each section, and of these the first three; of answers two, and the latest entry."""
     for kind in SECTIONS:
         names = [name for name, _ in said.lines[kind]]
-        yield kind, names[:SHOWN]
+        latest = max(names, key=_number) if kind.startswith("answers.") and names else None
+        is_late = latest is not None and latest not in names[:SHOWN]
+        yield kind, [*names[: SHOWN - 1], latest] if latest is not None and is_late else names[:SHOWN]
+
+
+def _number(entry_id: str) -> int:
+    return int(entry_id.partition("-")[2].partition(".")[0])

@@ -205,13 +205,3 @@ def test_the_latest_answer_is_among_those_that_are_shown(cli: Cli) -> None:
         assert cli("ab", values, "--max-pairs", "10", "--", "sh", "-c", bench).code == 0
     shown = [answer["id"] for answer in cli("status", "--json").data["answers"]]
     assert shown == ["MOE-000", "MOE-001", "MOE-003"]
-
-
-@pytest.mark.slow
-def test_a_plan_that_comes_first_stands_before_what_was_written(cli: Cli) -> None:
-    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s").code == 0
-    assert cli("run", "--next", "ask Ann", "--", "echo", "METRIC tflops=2").code == 0
-    assert cli("ab", "--plan", "--axis", "v=2,3", "--", "echo", "METRIC tflops={axis}").code == 0
-    steps = cli("next", "--json").data["steps"]
-    named = cli("status", "--json").data["next_actions"]
-    assert [one["id"] for one in named] == [one["id"] for one in steps[:2]] == ["MOE-001", "MOE-000"]
