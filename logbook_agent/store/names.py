@@ -328,7 +328,8 @@ class Claims(Struct, frozen=True, kw_only=True):
             yield
 
     def of(self, entry_id: str) -> PlanState:
-        """The state of one plan, as noted; without what was executed in a worktree that was removed since."""
+        """The state of one plan, as noted; without what was executed in a worktree that was removed since, and in the
+        clone that this one was copied from."""
         path = self._files.at(entry_id)
         if not self._files.has(entry_id):
             return PlanState()
@@ -339,8 +340,13 @@ class Claims(Struct, frozen=True, kw_only=True):
                 f"{path} is not a claim", cause="another program wrote it, or a newer version", hint=f"remove {path}"
             ) from error
         return structs.replace(
-            noted, executed={key: at for key, at in noted.executed.items() if Path(at.root).is_dir()}
+            noted, executed={key: at for key, at in noted.executed.items() if self._is_here(Path(at.root))}
         )
+
+    def _is_here(self, root: Path) -> bool:
+        """Whether a folder of logbooks is there, in a worktree of this clone."""
+        place, own = repository_of(root), Path(os.path.realpath(self.place.files.path))
+        return root.is_dir() and own.is_relative_to(os.path.realpath(root) if place is None else place.common_dir)
 
     def _write(self, entry_id: str, state: PlanState) -> None:
         if state == PlanState():
