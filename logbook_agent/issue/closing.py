@@ -58,9 +58,8 @@ def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> tuple[Head
     criterion that is not met, unless `unmet` allows that."""
     book = workspace.book()
     before, found = book.header.closing, read(workspace, book)
-    closing = None if request.reopen else _closing(workspace, found, request)
-    left = _left(found, book) if closing is not None else _NOTHING_LEFT
-    unmet, warnings = left["unmet_criteria"], _warnings(found, left) if closing is not None else []
+    left = _left(found, book) if not request.reopen else _NOTHING_LEFT
+    unmet, warnings = left["unmet_criteria"], _warnings(found, left) if not request.reopen else []
     if unmet and before is None and not (request.unmet or request.dry_run):
         raise NotMet(
             "; ".join(warnings[: len(unmet)]),
@@ -68,6 +67,7 @@ def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> tuple[Head
             hint=f"if it is met: logbook criteria --met {unmet[0]} --evidence ID; to close the thread all"
             " the same, add --unmet",
         )
+    closing = None if request.reopen else _closing(workspace, found, request)
     workspace.warnings += warnings
     if request.reopen and before is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")

@@ -252,3 +252,10 @@ def test_a_criterion_is_added_with_its_predicate_in_one_go(judging: Cli) -> None
     assert answer.code == 0
     assert "[x] 4. spent (computed: met, 2020-01-01 has come)\n" in answer.out
     assert "[ ] 1. no speed-up at any shape (not met: MOE-000, " in answer.out
+
+
+def test_what_keeps_a_thread_open_is_said_first(cli: Cli) -> None:
+    assert cli("start", "t", "--prefix", "T").code == 0
+    assert cli("criteria", "--add", "All is said").code == 0
+    tries = [cli("close"), cli("close", "--conclusion", "No")]
+    assert [(one.code, "stop criterion 1 is not met" in one.err) for one in tries] == [(1, True)] * 2
