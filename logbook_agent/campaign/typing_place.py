@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cache, partial
 
 from logbook_agent.findings.advice import branch_now
@@ -86,35 +86,6 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         is_base = base is not None and base[0].mark == base[1].mark
         return "WORK" if codes is not None and codes[0].mark != codes[1].mark and not is_base else ""
 
-    held = _held(workspace, is_same, recorded)
-
-    def keeps(stated: Comparison) -> str:
-        side = stated.question.sides[-1]
-        if "@" in side:
-            return "HEAD" if _keeps(workspace, stated) else ""
-        where = held(stated, side, "HEAD")
-        return where if where != ELSEWHERE else _has_changes(workspace, stated.code.get(side))
-
-    return TypingPlace(
-        of=of,
-        knows=knows,
-        code=code,
-        another=another,
-        held=held,
-        keeps=keeps,
-        folder=folder,
-        gone=gone,
-    )
-
-
-def _held(
-    workspace: Workspace,
-    is_same: Callable[[str, str], bool],
-    recorded: Callable[[Comparison, str], tuple[Code, Code] | None],
-) -> Callable[[Comparison, str, str], str]:
-    """What tells where the code of a side is held (`TypingPlace.held`)."""
-    place = repository_of(workspace.cwd)
-
     def holds(name: str, commit: str) -> bool:
         """Whether a commit is in the history of a name, or has the code of it, as an amended or squashed one."""
         words = ["merge-base", "--is-ancestor", commit, name]
@@ -136,7 +107,24 @@ def _held(
             return "WORK"
         return name if place is None or holds(name, "HEAD") else ELSEWHERE
 
-    return held
+    def keeps(stated: Comparison, name: str) -> str:
+        side = stated.question.sides[-1]
+        if "@" in side:
+            return "HEAD" if _keeps(workspace, stated) else ""
+        where = held(stated, side, name)
+        where = where if where != ELSEWHERE else _has_changes(workspace, stated.code.get(side))
+        return where if where != "HEAD" else name if holds(name, "HEAD") else ""
+
+    return TypingPlace(
+        of=of,
+        knows=knows,
+        code=code,
+        another=another,
+        held=held,
+        keeps=keeps,
+        folder=folder,
+        gone=gone,
+    )
 
 
 def _has_changes(workspace: Workspace, code: Code | None) -> str:

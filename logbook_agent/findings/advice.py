@@ -73,6 +73,9 @@ def go_on(records: Records, answer: Answer, here: TypingPlace = NOWHERE) -> Cont
         return Continuation(lacks=what)
     left = stated.design.budget_pairs - answer.pairs
     is_over = stated.design.fixed and left <= 0
+    side = stated.question.sides[-1] if stated.question.axis == CODE_AXIS else "@"
+    if is_over and "@" not in side and not here.keeps(stated, "HEAD"):
+        return Continuation(lacks=what)  # a new entry would ask it of changes that are not here
     if is_over:
         # A new entry begins without pairs.
         pairs += answer.pairs + -(answer.pairs + pairs) % BLOCK_PAIRS
@@ -286,13 +289,14 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
         return ""
     if not answer.is_settled and not answer.is_hopeless:
         return ""
-    found = {f.outcome: f for f in answer.goals}
+    side, found = stated.question.sides[-1], {f.outcome: f for f in answer.goals}
     if Outcome.BETTER in found:
-        where = here.held(stated, stated.question.sides[-1], into_branch(stated, here))
-        return keep(answer.entry) if where in ("WORK", ELSEWHERE) else ""
+        into = into_branch(stated, here)
+        is_in = "@" not in side and here.keeps(stated, into) == into
+        return keep(answer.entry) if not is_in and here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
     if "@" not in stated.question.base:
         return ""
-    where, worse = here.keeps(stated), found.get(Outcome.WORSE)
+    where, worse = here.keeps(stated, "HEAD"), found.get(Outcome.WORSE)
     is_asked = where if worse is not None else where == "WORK"
     return discard(answer.entry, claim(answer, worse or answer.goals[0])) if is_asked else ""
 

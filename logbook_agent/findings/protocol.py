@@ -26,7 +26,7 @@ class TypingPlace(Struct, frozen=True, kw_only=True):
     whether it `knows` the name of a code, the commit of a branch if another name has the same `code`, which code a side
     of a comparison has now if that is `another` one, and where its code is `held`: in WORK, by a name such as HEAD, by
     another branch or a diff that was kept (ELSEWHERE), or nowhere; where the code here `keeps` what the tested side of
-    a comparison changed, in HEAD or in WORK alone; which of some commits are `gone`; and the path from there of a
+    a comparison changed, by a name or in WORK alone; which of some commits are `gone`; and the path from there of a
     `folder` as records name it. By default it is the top of a repository of which nothing is known."""
 
     of: Callable[[str], str | None] = lambda name: None
@@ -34,7 +34,7 @@ class TypingPlace(Struct, frozen=True, kw_only=True):
     code: Callable[[str, str], str | None] = lambda name, other: None
     another: Callable[[Comparison, str], str] = lambda stated, side: ""
     held: Callable[[Comparison, str, str], str] = lambda stated, side, name: ELSEWHERE
-    keeps: Callable[[Comparison], str] = lambda stated: ""
+    keeps: Callable[[Comparison, str], str] = lambda stated, name: "WORK"
     folder: Callable[[str], str] = lambda place: place
     gone: Callable[[Collection[str]], Collection[str]] = lambda commits: ()
 

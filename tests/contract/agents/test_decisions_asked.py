@@ -40,7 +40,11 @@ def test_better_code_is_kept_or_discarded(ready: Cli, git: Git, folder: Path, cl
     assert "logbook ab --id SPEED-000 --max-pairs 10" in step["why"]
     git("commit", "-q", "-a", "-m", "Faster still")
     assert [one["kind"] for one in ready("next", "--json").data["steps"]] == ["replication"], "HEAD holds it"
-    git("reset", "-q", "--hard", "HEAD~1")
+    (folder / "other.py").write_text("x = 1\n")
+    git("add", "other.py")
+    git("commit", "-q", "-m", "Something else")
+    assert [one["kind"] for one in ready("next", "--json").data["steps"]] == ["replication"], "it still does"
+    git("reset", "-q", "--hard", "HEAD~2")
     assert ready(*shlex.split(step["command"])[1:]).code == 0
     assert "decision" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
 
@@ -127,6 +131,18 @@ def test_a_change_that_failed_and_was_taken_back_is_discarded(ready: Cli, git: G
     assert step["command"].startswith("logbook discard SPEED-000")
     assert ready(*shlex.split(step["command"])[1:]).code == 0, step["command"]
     assert "SPEED-000" not in ready("next").out
+
+
+def test_pairs_of_a_new_entry_are_asked_for_while_the_changes_are_here(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    (folder / "speed.txt").write_text("90.1")
+    assert ready("ab", "--code", "HEAD", "WORK", "--pairs", "2", *COMMAND).code == 0
+    step = first(ready)
+    assert (step["kind"], "--new" in step["command"]) == ("comparison", True)
+    git("checkout", "-q", "--", "speed.txt")
+    assert "SPEED-000" not in ready("next").out
+    assert ready("patch", "SPEED-000", "--apply").code == 0
+    assert first(ready)["command"] == step["command"]
+    assert ready(*shlex.split(step["command"])[1:]).code == 0
 
 
 def test_worse_code_that_was_committed_is_discarded_and_taken_back(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
