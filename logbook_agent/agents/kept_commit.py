@@ -98,8 +98,11 @@ def completing(
     compared = {
         _commit_of(found, a.entry, v) for a in found.answers if a.question.axis == CODE_AXIS for v in a.question.sides
     }
-    given = workspace.root, workspace.config.code, workspace.environ
-    if place is not None and any(is_same_code(place, *given, "HEAD", commit) for commit in compared if commit):
+    given, now = (workspace.root, workspace.config.code, workspace.environ), _look(workspace, run).facts().code
+    is_compared = not now.dirty and now.identity in _compared_changes(found)
+    if place is not None and (
+        is_compared or any(is_same_code(place, *given, "HEAD", commit) for commit in compared if commit)
+    ):
         return "HEAD has another version, which was compared; if that is kept", f"{keep(record.id)} --commit HEAD"
     read = files_named(command_words(run.command), workspace.cwd).read
     named = {os.path.relpath(path, place.top if place else "/") for path in read}
@@ -109,6 +112,12 @@ def completing(
     if stated is not None and stated.question.axis == CODE_AXIS:
         compare = ab_afresh(record.id, new=False)
     return "HEAD has another version, which was not measured; to compare it", compare
+
+
+def _compared_changes(found: Findings) -> set[str | None]:
+    """The identities of codes that comparisons measured before they were committed."""
+    stated = (found.entry(a.entry).comparison for a in found.answers if a.question.axis == CODE_AXIS)
+    return {code.identity for of in stated if of is not None for code in of.code.values() if code.dirty}
 
 
 def _commit_of(found: Findings, entry: str, side: str) -> str:

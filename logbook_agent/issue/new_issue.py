@@ -45,10 +45,11 @@ def check_request(workspace: Workspace, book: Book, request: SyncRequest) -> Non
     if issue is not None:
         return
     if not request.create:
+        where = "" if default_repository(workspace, request.repository) is not None else " --repo OWNER/REPO"
         raise UsageError(
             f"{book.topic} has no issue yet",
             cause="it was neither opened nor linked",
-            hint="logbook sync --create, or for one that exists: logbook link URL",
+            hint=f"logbook sync --create{where}, or for one that exists: logbook link URL",
         )
     for link in book.header.links:
         if link.label.casefold() == "experiment issue":

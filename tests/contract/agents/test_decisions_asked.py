@@ -145,6 +145,19 @@ def test_pairs_of_a_new_entry_are_asked_for_while_the_changes_are_here(ready: Cl
     assert ready(*shlex.split(step["command"])[1:]).code == 0
 
 
+def test_two_changes_that_were_kept_and_committed_at_once_are_completed(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    for speed in ("80", "70"):
+        (folder / "speed.txt").write_text(speed)
+        assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
+        assert ready(*shlex.split(first(ready)["command"])[1:]).code == 0
+    git("commit", "-q", "-a", "-m", "Both")
+    for _ in range(2):
+        step = first(ready)
+        assert step["kind"] == "next action"
+        assert ready(*shlex.split(step["command"])[1:]).code == 0, step
+    assert "next action" not in [one["kind"] for one in ready("next", "--json").data["steps"]]
+
+
 def test_worse_code_that_was_committed_is_discarded_and_taken_back(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
     (folder / "speed.txt").write_text("120")
     assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
