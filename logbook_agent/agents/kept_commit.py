@@ -189,6 +189,7 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
         why, command = completing(workspace, found, record, *ran, lacks)
     elif ran is not None and lacks:
         command = _committing(workspace, about, *ran, lacks)
+        why = "" if command else "the working tree has other changes, too: commit those that were tested"
     elif commit is not None and not lacks and not is_in(workspace, commit):
         place, given = repository_of(workspace.cwd), (workspace.root, workspace.config.code, workspace.environ)
         in_head = f"{command} --commit HEAD"

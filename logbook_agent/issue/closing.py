@@ -197,7 +197,9 @@ def close_command(
         "dry_run": request.dry_run,
         "sync": sync_data(synced, dry_run=False) if synced is not None else None,
     }
-    lines = [f"{header.topic} {'would be' if request.dry_run else 'is'} {_state(header)}"]
+    is_refused = left["unmet_criteria"] and not request.unmet and space.book().header.closing is None
+    needs = ", with --unmet" if request.dry_run and is_refused else ""
+    lines = [f"{header.topic} {'would be' if request.dry_run else 'is'} {_state(header)}{needs}"]
     if request.dry_run and header.closing is not None:
         lines += [
             header.closing.conclusion.strip(),

@@ -259,3 +259,4 @@ def test_what_keeps_a_thread_open_is_said_first(cli: Cli) -> None:
     assert cli("criteria", "--add", "All is said").code == 0
     tries = [cli("close"), cli("close", "--conclusion", "No")]
     assert [(one.code, "stop criterion 1 is not met" in one.err) for one in tries] == [(1, True)] * 2
+    assert "would be closed, with --unmet" in cli("close", "--conclusion", "No", "--dry-run").out
