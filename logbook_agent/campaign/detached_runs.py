@@ -24,6 +24,7 @@ from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, 
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import going_runs, is_open, open_series
 from logbook_agent.store.processes import this_host
+from logbook_agent.store.run_files import LOG
 from logbook_agent.store.spool import SeriesEnd
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.stream import StreamRedactor
@@ -34,6 +35,8 @@ _FIRST_S, _LAST_S, _GROWTH = 0.05, 1.0, 1.3
 _TELL_S = 10.0
 # What a command may take to end after INT, TERM and KILL, and its client to record that.
 _ENDING_S = 30.0
+# A series says at the end how it ended, before its answer.
+_LAST_LINES = 200
 # Of a series: `show` has all.
 _SHOWN_RUNS = 3
 
@@ -55,13 +58,15 @@ def collect_ended(workspace: Workspace, book: Book) -> list[Run]:
 
 class WaitedFor(Struct, frozen=True, kw_only=True):
     """An entry that has ended: its state, what `logbook run` would have exited with, and the runs that were waited for,
-    or else its last one. `is_cut_off`: the process that made a series of its runs was killed."""
+    or else its last one. `is_cut_off`: the process that made a series of its runs was killed; `why` that of a series
+    ended early, though no run failed, as it said itself."""
 
     id: str
     state: State
     exit_status: int
     runs: tuple[Run, ...]
     is_cut_off: bool = False
+    why: str = ""
 
     def data(self, book: Book) -> dict[str, object]:
         """For machines. Of a series the runs that ended first are left out, and counted."""
@@ -72,6 +77,7 @@ class WaitedFor(Struct, frozen=True, kw_only=True):
             "state": self.state,
             "exit_status": self.exit_status,
             "cut_off": self.is_cut_off,
+            **({"why": self.why} if self.why else {}),
             "runs": [brief_run(status, book.log_path) for status in statuses[left_out:]],
             **({"runs_left_out": left_out} if left_out else {}),
         }
@@ -185,7 +191,27 @@ def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
         status = next(filter(None, statuses), 0)
     is_cut_off = has_series and said is None
     status = status or (FAILED_STATUS if is_cut_off else 0)
-    return WaitedFor(id=entry_id, state=record.state, exit_status=status, runs=tuple(waited), is_cut_off=is_cut_off)
+    is_early = bool(status) and said is not None and record.state == "finished"
+    return WaitedFor(
+        id=entry_id,
+        state=record.state,
+        exit_status=status,
+        runs=tuple(waited),
+        is_cut_off=is_cut_off,
+        why=_why_early(book, entry_id) if is_early else "",
+    )
+
+
+def _why_early(book: Book, entry_id: str) -> str:
+    """Why a series ended early, from the line in which it said how many pairs it has: `stopped: the code changed`."""
+    files = book.series(entry_id).files
+    lines = (
+        [line.decode("utf-8", "replace") for line in last_lines(files.pieces(LOG), _LAST_LINES)]
+        if files.has(LOG)
+        else []
+    )
+    own = [line for line in lines if line.startswith(f"{entry_id}: ")]
+    return own[-1].strip().partition("; ")[2] if own else ""
 
 
 def no_run(record: Record) -> UsageError:

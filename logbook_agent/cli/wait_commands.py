@@ -101,7 +101,7 @@ def _ended_text(one: WaitedFor, pairs: int | None) -> str:
     cut = "; its series of runs was cut off, and `logbook doctor` says how to run the rest" if one.is_cut_off else ""
     if one.state == "lost" and any(run.exit is None for run in one.runs):
         return f"{one.id}: {LOST}"
-    return f"{one.id}: {one.state}, {made}{cut}"
+    return f"{one.id}: {one.state}, {made}{cut}{f'; {one.why}' if one.why else ''}"
 
 
 def cancel_command(*, entry_id: str = argument("ID", "The entry.", ...), common: Common) -> None:

@@ -110,6 +110,18 @@ def test_a_detached_comparison_goes_on_in_the_foreground(ready: Cli) -> None:
 
 
 @pytest.mark.slow
+def test_wait_says_why_a_detached_comparison_ended_early(ready: Cli, folder: Path) -> None:
+    edit = "[ $LOGBOOK_RUN != 3 ] || echo '# edited' >> bench.sh\n"
+    (folder / "bench.sh").write_text(f"{edit}{BENCH}")
+    assert ready(*AB, *SEED, "--detach", *COMMAND).code == 0
+    ended = ready("wait", "MOE-000")
+    assert ended.code == 1
+    assert "; stopped: the code changed: bench.sh" in ended.out.splitlines()[0]
+    [one] = ready("wait", "MOE-000", "--json").data["ended"]
+    assert one["why"].startswith("stopped: the code changed: bench.sh")
+
+
+@pytest.mark.slow
 def test_wait_sees_a_comparison_in_another_terminal_to_its_end(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(f": > runs\n{BENCH}")
     with subprocess.Popen(
