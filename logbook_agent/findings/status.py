@@ -133,7 +133,9 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     )
     # What was settled of other code since comes last.
     past = {entry for answer in found.answers if answer.is_settled for entry in answer.of_other_code}
-    nearest = [one for one in first.left if not one.is_hopeless] or ([] if first.found else [*first.left])
+    # What nobody would add to is counted: no practical number of pairs settles it, or it is kept as it is.
+    left = [one for one in first.left if one.command or not thread.standing[one.entry].kept_by]
+    nearest = [one for one in left if not one.is_hopeless] or ([] if first.found else [*first.left])
     for answers in (sorted(first.found, key=lambda one: one.entry in past), nearest):
         shown = _with_latest([one for one in answers if not thread.superseded_by(one.entry)], [*thread.by_id])
         yield _first("answers", [_comparison(found, one, here) for one in shown])
