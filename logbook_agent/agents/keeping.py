@@ -11,7 +11,7 @@ from logbook_agent.findings.advice import measure
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.thread import closes
+from logbook_agent.findings.thread import ENDED_BADLY, closes
 from logbook_agent.model.entry import DECISION, NEXT_ACTION, VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
@@ -60,7 +60,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     record = book.record(book.resolve(request.about))
     _check(record, request)
     found = read(workspace, book)
-    code = code_of(record)
+    code = code_of(record) if request.kept else code_of(record, ("finished", *ENDED_BADLY))
     ran = code if request.kept else None
     commit, lacks, is_dirty = commit_of(workspace, book, *ran, request.commit) if ran is not None else _NO_COMMIT
     earlier = _earlier(found, record.id)

@@ -32,11 +32,12 @@ from logbook_agent.text.commands.script import command_words
 _MOST_BYTES = 2**24
 
 
-def code_of(record: Record) -> tuple[Run, Code] | None:
-    """The last finished run of an entry whose code is known, and that; of an A/B of code one of the tested side."""
+def code_of(record: Record, states: Sequence[str] = ("finished",)) -> tuple[Run, Code] | None:
+    """The last finished run of an entry whose code is known, and that; of an A/B of code one of the tested side.
+    `states`: those of runs that are looked at."""
     comparison = record.entry.comparison
     base = comparison.question.base if comparison is not None and comparison.question.axis == CODE_AXIS else None
-    runs = [status.run for status in reversed(record.runs) if status.counts and status.state == "finished"]
+    runs = [status.run for status in reversed(record.runs) if status.counts and status.state in states]
     known = [(run, run.code) for run in runs if run.code is not None and run.code.identity is not None]
     return next((one for one in known if base is None or one[0].part is None or one[0].part.side != base), None)
 

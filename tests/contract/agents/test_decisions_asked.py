@@ -145,6 +145,15 @@ def test_pairs_of_a_new_entry_are_asked_for_while_the_changes_are_here(ready: Cl
     assert ready(*shlex.split(step["command"])[1:]).code == 0
 
 
+def test_a_change_that_failed_can_be_taken_back(ready: Cli, folder: Path) -> None:  # noqa: F811
+    (folder / "speed.txt").write_text("no number")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 1
+    discarded = ready(*shlex.split(first(ready)["command"])[1:])
+    undo = discarded.out.partition("to take its changes back: ")[2].strip()
+    assert ready(*shlex.split(undo)[1:]).code == 0
+    assert (folder / "speed.txt").read_text() == "90"
+
+
 def test_two_changes_that_were_kept_and_committed_at_once_are_completed(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
     for speed in ("80", "70"):
         (folder / "speed.txt").write_text(speed)
