@@ -273,14 +273,20 @@ class Folder(Struct, frozen=True):
         path = self.path / name
         descriptor = self.open_lock(path)
         try:
-            if not take(descriptor, timeout_s):
-                holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
-                raise Locked(
-                    f"{path.parent.name} is locked by {holder}",
-                    holder=holder,
-                    cause="another logbook command has held the lock for too long; it may be stopped",
-                    hint="look at that process, end it if it hangs, and run the command again",
-                )
+            while True:
+                if not take(descriptor, timeout_s):
+                    holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
+                    raise Locked(
+                        f"{path.parent.name} is locked by {holder}",
+                        holder=holder,
+                        cause="another logbook command has held the lock for too long; it may be stopped",
+                        hint="look at that process, end it if it hangs, and run the command again",
+                    )
+                if _is_at(path, descriptor):
+                    break
+                # Who held it removed it.
+                gone, descriptor = descriptor, self.open_lock(path)
+                os.close(gone)
             # On a full disk the lock names nobody.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
@@ -392,6 +398,14 @@ def take(descriptor: int, timeout_s: float = 0, *, kind: int = fcntl.LOCK_EX) ->
             time.sleep(_PAUSE_S)
         else:
             return True
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether an open file is the one that has this path."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 # -- errors ---------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import stat
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import join
@@ -228,10 +227,10 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
 # -- folders for checkouts ---------------------------------------------------------------------------
 
 
-# Whose working trees lie in a folder; and the lock of who uses it.
-_REPOSITORY, _LOCK, _PATH_BYTES = "repository", "lock", 4096
-# A folder that does not say whose it is is younger than this while it is being made.
-_YOUNG_S = 60.0
+# Whose working trees lie in a folder.
+_REPOSITORY, _PATH_BYTES = "repository", 4096
+# Whoever cleans holds a folder for less than this.
+_CLEANED_S = 0.2
 
 
 @contextlib.contextmanager
@@ -248,59 +247,64 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
         )
     above = Path(os.path.realpath(above))
     clean(above, checkout.environ)
-    slot = _taken(above, f"{checkout.top.name}-{hashlib.sha256(os.fsencode(checkout.top)).hexdigest()[:8]}")
-    with contextlib.ExitStack() as stack:
-        stack.callback(_remove, slot, above)
-        stack.enter_context(Folder(slot).lock(_LOCK))
+    with _taken(above, f"{checkout.top.name}-{hashlib.sha256(os.fsencode(checkout.top)).hexdigest()[:8]}") as slot:
         Folder(slot).write(_REPOSITORY, os.fsencode(checkout.top))
         yield slot
 
 
-def _taken(above: Path, name: str) -> Path:
-    """A new folder, which no other process has."""
-    for number in itertools.count(1):
-        slot = above / name / str(number)
-        # Another process removes the folders that it has left empty.
-        with contextlib.suppress(FileExistsError, FileNotFoundError):
-            for folder in (above, slot.parent):
-                folder.mkdir(mode=0o700, exist_ok=True)
-            slot.mkdir(mode=0o700)
-            return slot
-    raise AssertionError("there are more numbers than folders")
+@contextlib.contextmanager
+def _taken(above: Path, name: str) -> Iterator[Path]:
+    """A new folder, which no other process has, and which is removed in the end."""
+    with contextlib.ExitStack() as stack:
+        for number in itertools.count(1):
+            slot = above / name / str(number)
+            # Another process has it, or a command still runs there; or one removes the folders that it has left empty.
+            with contextlib.suppress(StoreError, FileExistsError, FileNotFoundError), contextlib.ExitStack() as own:
+                for folder in (above, slot.parent):
+                    folder.mkdir(mode=0o700, exist_ok=True)
+                own.enter_context(_held(slot, timeout_s=_CLEANED_S))
+                slot.mkdir(mode=0o700)
+                own.callback(Folder(above).remove_tree, slot)
+                stack.push(own.pop_all())
+                break
+        yield slot
+
+
+@contextlib.contextmanager
+def _held(slot: Path, timeout_s: float = 0) -> Iterator[None]:
+    """Hold a folder for checkouts, which need not exist, until the block is left. Raises Locked where another process
+    holds it. The lock lies beside it: a folder is removed and made again at the same path, and whoever removes it must
+    hold that path, not what was there when it looked."""
+    name = f"{slot.name}.lock"
+    with Folder(slot.parent).lock(name, timeout_s=timeout_s):
+        try:
+            yield
+        finally:
+            Folder(slot.parent).remove(name)
+            for folder in (slot.parent, slot.parent.parent):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
 
 def clean(above: Path, environ: Mapping[str, str]) -> None:
     """Remove the checkouts that nobody holds, unless a command still runs in one."""
-    # Their own process, or another that cleans, may remove them meanwhile.
+    slots = list[Path]()
+    # Whoever has one, or cleans as well, may remove it meanwhile.
     with contextlib.suppress(FileNotFoundError):
-        for slot in above.glob("*/*") if _is_own(above) else ():
-            if _is_left(slot) and not is_in_use(slot):
-                with contextlib.suppress(StoreError):
-                    top = Path(os.fsdecode(Folder(slot).read(_REPOSITORY, limit=_PATH_BYTES)))
-                    checkout = Checkout(top=top, inside=".", environ=environ)
-                    for folder in (path for path in slot.glob("*") if path.is_dir()):
-                        checkout.remove(folder)
-                _remove(slot, above)
+        slots = [*above.glob("*/*[0-9]")] if _is_own(above) else []
+    for slot in slots:
+        with contextlib.suppress(StoreError, FileNotFoundError), _held(slot):
+            if not slot.is_dir() or is_in_use(slot):
+                continue
+            with contextlib.suppress(StoreError):
+                top = Path(os.fsdecode(Folder(slot).read(_REPOSITORY, limit=_PATH_BYTES)))
+                checkout = Checkout(top=top, inside=".", environ=environ)
+                for folder in (path for path in slot.glob("*") if path.is_dir()):
+                    checkout.remove(folder)
+            Folder(above).remove_tree(slot)
 
 
 def _is_own(above: Path) -> bool:
     """Whether a folder is this user's, and nobody else may write there."""
     state = above.lstat()
     return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
-
-
-def _is_left(slot: Path) -> bool:
-    if not (slot / _REPOSITORY).exists() and time.time() - slot.lstat().st_mtime < _YOUNG_S:
-        return False
-    try:
-        with Folder(slot).lock(_LOCK, timeout_s=0):
-            return True
-    except StoreError:
-        return False
-
-
-def _remove(slot: Path, above: Path) -> None:
-    Folder(above).remove_tree(slot)
-    for folder in (slot.parent, above):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
