@@ -67,6 +67,8 @@ _BARE_CHAR = rf"""[^\s"'`;&|()<>\\\x1b{PART}]"""
 _BARE, _REST_OF_BARE = re.compile(rf"[\"']?(?P<value>{_BARE_CHAR}{{0,512}})"), re.compile(rf"{_BARE_CHAR}*")
 _WHOLE = re.compile(rf"(?P<value>[^{PART}]*)")
 _LINE_END = re.compile(rf"{_B}*(?:\n|\Z)")
+# if token == "else": a parser's, most likely.
+_COMPARED = ("==", "===", "!=", "!==")
 # What stands before a name that a word of a command begins with. Behind `sh -c` that word is a script, not one value.
 _WORD = re.compile(rf"(?P<script>{PART}-[a-z]*c)?{PART}-{{0,2}}\Z")
 # What shows a name that may pass a variable on alone, so that the next word is an image (`docker run -e NAME`).
@@ -133,6 +135,8 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
         is_ordinary = not _stands_beside(before(text, named.start()), kind, value)
     elif head["open"] is not None:
         is_ordinary = not looks_secret(value)
+    elif kind in OF_MANY and head["assign"] in _COMPARED:
+        is_ordinary = not looks_random(kind, value)
     elif head["keyed"] and "\n" in text[named.end() : head.start("keyed")]:
         is_ordinary = _KEY_OF_NAME.search(before(text, named.start())) is None
     else:
