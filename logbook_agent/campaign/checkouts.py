@@ -97,7 +97,7 @@ def in_trees(
             if isinstance(code, Code):
                 if book is not None and (missing := _missing(book, code, tree)) is not None:
                     raise UsageError(
-                        f"the code {tree.commit[:COMMIT_CHARS]} cannot be brought back: {missing}",
+                        f"the code {tree.commit[:COMMIT_CHARS]} cannot be brought back{missing}",
                         cause="it ran with changes that no commit holds",
                         hint=afresh,
                     )
@@ -220,20 +220,23 @@ def _in_tree(text: str, top: Path, tree: Path) -> str:
 
 
 def _missing(book: Book, code: Code, tree: Tree) -> str | None:
-    """Bring the diff and the untracked files of a recorded code into a working tree of its commit; what is missing of
-    them first."""
+    """Bring the diff and the untracked files of a recorded code into a working tree of its commit; of what is missing
+    first, how the sentence ends that it cannot be brought back."""
     if code.diff_kept is not None:
         try:
-            book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
+            diff = book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
+            if hashlib.sha256(diff).hexdigest() != code.diff_sha256:
+                why = "is not the one that ran: it was recorded without its secrets, or changed"
+                return f" as it was: diff {code.diff_kept} {why}"
             tree.checkout.apply(tree.top, book.folder / code.diff_kept)
         except LogbookError as error:
-            return f"diff {code.diff_kept}: {error.said}"
+            return f": diff {code.diff_kept}: {error.said}"
     elif code.diff_sha256 is not None:
-        return f"the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept"
+        return f": the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept"
     lost = next((file for file in code.untracked if not _is_brought(book, file, tree)), None)
     if lost is None:
         return None
-    return f"untracked file {lost.path}: neither kept in the logbook nor here with the digest {short(lost.sha256)}"
+    return f": untracked file {lost.path}: neither kept in the logbook nor here with the digest {short(lost.sha256)}"
 
 
 def _is_brought(book: Book, file: UntrackedFile, tree: Tree) -> bool:

@@ -228,15 +228,14 @@ class Findings:
         return tuple(map(self._within_budget, self._with_code(found)))
 
     def _with_code(self, found: Sequence[Synopsis]) -> list[Synopsis]:
-        """Synopses; of one whose pairs nobody can add to, as its code is gone from the repository, that is said; the
-        command of one that needs a setup on the code as it is now has a place for it."""
+        """Synopses; of one whose pairs nobody can add to, as its code is gone from the repository or was not kept as it
+        ran, that is said; the command of one that needs a setup on the code as it is now has a place for it."""
         of = {
             s.entry: self.entry(s.entry).comparison for s in found if ab_more(s.entry) in f"{s.command} {s.replicate}"
         }
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
         gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
-        found = [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
-        return [self._with_setup(s, of.get(s.entry)) for s in found]
+        return [self._with_setup(without_code(s, of.get(s.entry), gone), of.get(s.entry)) for s in found]
 
     def _with_setup(self, one: Synopsis, stated: Comparison | None) -> Synopsis:
         if stated is None or not needed_setup(stated) or not self.here.another(stated, stated.question.base):

@@ -223,13 +223,23 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
 
 
 def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
-    """The synopsis of a comparison of which some commits are `gone`: it can be asked again, of the code as it is now,
-    unless code is what it compares."""
-    again = one.command if stated is not None and stated.question.axis != CODE_AXIS else ""
-    why = f"this clone lacks {listed([commit[:9] for commit in sorted(gone)], 2)}, so no pair of that code can be made"
+    """The synopsis of a comparison, of which code may be lost, as some commits are `gone`: it can be asked again, of
+    the code as it is now, unless code is what it compares."""
+    if stated is None or not (lost := _lost(stated, gone)):
+        return one
+    again = one.command if stated.question.axis != CODE_AXIS else ""
+    why = f"{lost}, so no pair of that code can be made"
     return structs.replace(
         one,
         why="; ".join(filter(None, [one.why, why])) if one.command else one.why,
         command=again and ab_afresh(one.entry, one.pairs, new=False),
         replicate="",
     )
+
+
+def _lost(stated: Comparison, gone: Collection[str]) -> str:
+    if lacks := sorted({code.commit for code in stated.code.values() if code.commit} & {*gone}):
+        return f"this clone lacks {listed([commit[:9] for commit in lacks], 2)}"
+    changed = [code_name(side) for side, code in stated.code.items() if not code.is_exact]
+    is_asked = bool(changed) and stated.question.axis == CODE_AXIS
+    return f"the changes of {listed(changed, 2)} are not kept as they ran" if is_asked else ""
