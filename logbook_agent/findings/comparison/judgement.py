@@ -187,7 +187,7 @@ def _finding(p: MetricSeries, judged: Judged, question: Question, is_replicated:
         judged=judged.pairs,
         sittings=len(sittings(sorted(decided))),
         left_out=pairs_left_out(p.left_out),
-        notes=_notes(p, judged, question, is_replicated=bool(is_replicated)),
+        notes=_notes(p, judged, question, is_asked_again=not is_replicated and len(sittings(sorted(times))) > 1),
         lacks=_lacks(p, judged, fixed) if outcome is Outcome.OPEN else None,
         is_replicated=is_replicated if outcome is not Outcome.OPEN else None,
     )
@@ -214,7 +214,7 @@ def _lacks(p: MetricSeries, judged: Judged, fixed: int) -> Lacks:
 _FROZEN = 3
 
 
-def _notes(p: MetricSeries, judged: Judged, question: Question, *, is_replicated: bool) -> tuple[str, ...]:
+def _notes(p: MetricSeries, judged: Judged, question: Question, *, is_asked_again: bool) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values."""
     notes = []
     if p.direction is None:
@@ -228,9 +228,9 @@ def _notes(p: MetricSeries, judged: Judged, question: Question, *, is_replicated
         near = f"readings lie at least {100 * step:.3g}% apart, as of a coarse clock; the interval allows for one"
         notes.append(near if step < math.inf else "all values are the same")
     later = estimate_of([pair for pair in _pairs(p.pairs) if pair.y is not None][judged.pairs :])
-    # Those that bear the interval out say nothing new, where a second sitting settled it.
+    # Those that bear the interval out say nothing new, but for those of a second sitting that settles nothing.
     is_outside = later is not None and (judged.low is None or not judged.low <= later <= (judged.high or 0.0))
-    if judged.outcome != "open" and later is not None and (is_outside or not is_replicated):
+    if judged.outcome != "open" and later is not None and (is_outside or is_asked_again):
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
     return (*notes, *p.cautions)
 
