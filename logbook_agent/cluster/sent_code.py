@@ -25,7 +25,7 @@ from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.folder import is_inside
+from logbook_agent.store.config import is_inside
 from logbook_agent.store.places import Repository, repository_of
 from logbook_agent.store.spool import Spool
 

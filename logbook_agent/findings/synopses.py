@@ -16,6 +16,7 @@ from logbook_agent.findings.comparison.answers import needed, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.thread import Thread
+from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name
 from logbook_agent.model.record import GOING, SETUP
 from logbook_agent.text.phrases import counted, listed
@@ -240,6 +241,13 @@ def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]
 def _lost(stated: Comparison, gone: Collection[str]) -> str:
     if lacks := sorted({code.commit for code in stated.code.values() if code.commit} & {*gone}):
         return f"this clone lacks {listed([commit[:9] for commit in lacks], 2)}"
-    changed = [code_name(side) for side, code in stated.code.items() if not code.is_exact]
+    changed = [code_name(side) for side, code in stated.code.items() if not _is_exact(code)]
     is_asked = bool(changed) and stated.question.axis == CODE_AXIS
     return f"the changes of {listed(changed, 2)} are not kept as they ran" if is_asked else ""
+
+
+def _is_exact(code: Code) -> bool:
+    """Whether the diff that ran is the one that was kept, if there was one. A file is called by the digest of what it
+    holds; one that was recorded without its secrets holds something else."""
+    digest, kept = code.diff_sha256 or "", (code.diff_kept or "").rpartition("/")[2].partition(".")[0]
+    return not digest or (bool(kept) and digest.startswith(kept))

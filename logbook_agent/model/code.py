@@ -53,13 +53,6 @@ class Code(Struct, frozen=True, kw_only=True):
         return self.key or (hashlib.sha256(named.encode()).hexdigest() if named else None)
 
     @property
-    def is_exact(self) -> bool:
-        """Whether the diff that ran is the one that was kept, if there was one. A file is called by the digest of what
-        it holds; one that was recorded without its secrets holds something else."""
-        digest, kept = self.diff_sha256 or "", (self.diff_kept or "").rpartition("/")[2].partition(".")[0]
-        return not digest or (bool(kept) and digest.startswith(kept))
-
-    @property
     def kept(self) -> tuple[str, ...]:
         """The files in the logbook that hold the diff and untracked files."""
         return tuple(name for name in (self.diff_kept, *(file.kept for file in self.untracked)) if name is not None)

@@ -14,7 +14,7 @@ from msgspec import Struct, field, structs
 from logbook_agent.model.code import CodeRules
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.store.folder import SETTINGS_BYTES, is_inside, named_text, read_named, text_of
+from logbook_agent.store.folder import SETTINGS_BYTES, named_text, read_named, text_of
 from logbook_agent.store.parse import parse_toml
 from logbook_agent.store.places import repository_of, user_folder
 from logbook_agent.text.redaction.shapes import Rule
@@ -300,3 +300,8 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
         names = ", ".join(f.name for f in structs.fields(UserConfig))
         hint = f"the settings are: {names}" if is_unknown else "correct that line"
         raise UsageError(f"your settings are not valid: {error}", cause=f"they are in {path}", hint=hint) from error
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether `path` lies in `folder` or is it, all links resolved."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

@@ -266,27 +266,23 @@ class Folder(Struct, frozen=True):
 
     @contextmanager
     def lock(self, name: Name, *, timeout_s: float = LOCK_S) -> Iterator[None]:
-        """Hold a lock file until the block is left. Raises Locked, which names the holder, after `timeout_s`.
-
-        The kernel releases it when its process ends, so a dead one never blocks anybody.
-        """
+        """Hold a lock file until the block is left. Raises Locked, which names the holder, after `timeout_s`. The
+        kernel releases it when its process ends."""
         path = self.path / name
         descriptor = self.open_lock(path)
         try:
-            while True:
-                if not take(descriptor, timeout_s):
-                    holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
-                    raise Locked(
-                        f"{path.parent.name} is locked by {holder}",
-                        holder=holder,
-                        cause="another logbook command has held the lock for too long; it may be stopped",
-                        hint="look at that process, end it if it hangs, and run the command again",
-                    )
-                if _is_at(path, descriptor):
-                    break
-                # Who held it removed it.
+            while (is_taken := take(descriptor, timeout_s)) and not os.fstat(descriptor).st_nlink:
+                # Its holder removed it.
                 gone, descriptor = descriptor, self.open_lock(path)
                 os.close(gone)
+            if not is_taken:
+                holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
+                raise Locked(
+                    f"{path.parent.name} is locked by {holder}",
+                    holder=holder,
+                    cause="another logbook command has held the lock for too long; it may be stopped",
+                    hint="look at that process, end it if it hangs, and run the command again",
+                )
             # On a full disk the lock names nobody.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
@@ -315,11 +311,6 @@ def append_named(path: Path, text: str) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         with os.fdopen(descriptor, "wb") as handle:
             handle.write(text.encode("utf-8", "replace"))
-
-
-def is_inside(path: Path, folder: Path) -> bool:
-    """Whether `path` lies in `folder` or is it, all links resolved."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 _KINDS = {
@@ -398,14 +389,6 @@ def take(descriptor: int, timeout_s: float = 0, *, kind: int = fcntl.LOCK_EX) ->
             time.sleep(_PAUSE_S)
         else:
             return True
-
-
-def _is_at(path: Path, descriptor: int) -> bool:
-    """Whether an open file is the one that has this path."""
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 # -- errors ---------------------------------------------------------------------------------------

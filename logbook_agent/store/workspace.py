@@ -18,8 +18,8 @@ from logbook_agent.model.entry import parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.store.config import Config, load_config
-from logbook_agent.store.folder import Folder, is_inside
+from logbook_agent.store.config import Config, is_inside, load_config
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import UserPlaces, places_of, repository_of
 from logbook_agent.text.phrases import stamp
 from logbook_agent.text.redaction.names import secrets_in
