@@ -24,107 +24,116 @@ _SHA = re.compile("[0-9a-f]{40,64}")
 
 def typing_place(workspace: Workspace) -> TypingPlace:
     """The current folder, and the commits of its repository."""
-    place = repository_of(workspace.cwd)
+    here = _Here(workspace)
+    return TypingPlace(
+        of=here.of,
+        knows=here.knows,
+        code=here.code,
+        another=here.another,
+        held=here.held,
+        keeps=here.keeps,
+        folder=here.folder,
+        gone=here.gone,
+    )
 
-    def gone(commits: Collection[str]) -> set[str]:
+
+class _Here:
+    """What `TypingPlace` tells, asked of git once each."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._place = repository_of(workspace.cwd)
+        self.of = cache(partial(commit_of, workspace.cwd))
+        self.code = cache(self._code)
+        self._is_same = cache(self._compare)
+        self._work = cache(self._look)
+
+    def gone(self, commits: Collection[str]) -> set[str]:
         asked = sorted(filter(_SHA.fullmatch, commits))
-        words = ["rev-list", "--no-walk", "--ignore-missing", *asked, "--"]
-        held = try_git(place.top, words, workspace.environ) if place is not None and asked else None
+        held = self._git("rev-list", "--no-walk", "--ignore-missing", *asked, "--") if asked else None
         return {*asked} - {*held.decode().split()} if held is not None else set()
 
-    def folder(name: str) -> str:
-        return os.path.relpath(folder_of(name, workspace), os.path.realpath(workspace.cwd))
+    def folder(self, name: str) -> str:
+        return os.path.relpath(folder_of(name, self._workspace), os.path.realpath(self._workspace.cwd))
 
-    of = cache(partial(commit_of, workspace.cwd))
-
-    def knows(name: str) -> bool:
+    def knows(self, name: str) -> bool:
         words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{code_hash(name)}^{{commit}}"]
-        return place is None or bool(of(name)) or bool(try_git(place.top, words, workspace.environ))
+        return self._place is None or bool(self.of(name)) or bool(self._git(*words))
 
-    @cache
-    def is_same(one: str, other: str) -> bool:
+    def another(self, stated: Comparison, side: str) -> str:
+        if stated.question.axis == CODE_AXIS and side == SETUP:
+            return next(filter(None, (self.another(stated, value) for value in stated.question.values)), "")
+        if stated.question.axis == CODE_AXIS and "@" in side:
+            name = branch_now(stated, side, self.of)
+            now = self.of(name) if name else None
+            is_known = any(self.code(name, code_hash(value)) is not None for value in stated.question.values)
+            return now[:9] if now is not None and not is_known else ""
+        codes = None if any(one.differed for one in stated.evaluator) else self._recorded(stated, side)
+        base = self._recorded(stated, stated.question.base)
+        # What has the base's code again is no other code, which somebody could compare with it.
+        is_base = base is not None and base[0].mark == base[1].mark
+        return "WORK" if codes is not None and codes[0].mark != codes[1].mark and not is_base else ""
+
+    def held(self, stated: Comparison, side: str, name: str) -> str:
+        if "@" in side:
+            commit = code_hash(side)
+            if self._holds(name, commit):
+                return name
+            elsewhere = self._git("for-each-ref", "--count=1", "--contains", commit, "refs/heads", "refs/remotes")
+            is_there = elsewhere or self._is_same(code_name(side), commit) or self._is_same("HEAD", commit)
+            return ELSEWHERE if is_there else ""
+        codes = self._recorded(stated, side)
+        if codes is None or codes[0].identity != codes[1].identity:
+            return ELSEWHERE
+        if codes[1].dirty:
+            return "WORK"
+        return name if self._place is None or self._holds(name, "HEAD") else ELSEWHERE
+
+    def keeps(self, stated: Comparison, name: str) -> str:
+        side = stated.question.sides[-1]
+        if "@" in side:
+            return "HEAD" if _keeps(self._workspace, stated) else ""
+        where = self.held(stated, side, name)
+        where = where if where != ELSEWHERE else _has_changes(self._workspace, stated.code.get(side))
+        return where if where != "HEAD" else name if self._holds(name, "HEAD") else ""
+
+    def _git(self, *words: str) -> bytes | None:
+        """What git prints; None where it fails, or there is no repository."""
+        return try_git(self._place.top, words, self._workspace.environ) if self._place is not None else None
+
+    def _compare(self, one: str, other: str) -> bool:
+        """Whether two commits have the same code."""
         from logbook_agent.running.provenance.git import is_same_code  # for criteria and decisions about code alone
 
-        rules, environ = workspace.config.code, workspace.environ
-        return place is not None and is_same_code(place, workspace.root, rules, environ, one, other)
+        given = self._workspace.root, self._workspace.config.code, self._workspace.environ
+        return self._place is not None and is_same_code(self._place, *given, one, other)
 
-    @cache
-    def code(name: str, other: str) -> str | None:
-        commit, rival = of(name), other if _HASH.fullmatch(other) else of(other)
-        if commit is None or rival is None or place is None:
+    def _code(self, name: str, other: str) -> str | None:
+        commit, rival = self.of(name), other if _HASH.fullmatch(other) else self.of(other)
+        if commit is None or rival is None or self._place is None:
             return None
-        return commit if is_same(commit, rival) else None
+        return commit if self._is_same(commit, rival) else None
 
-    @cache
-    def work(folder: str, argv: tuple[str, ...], written: str | None) -> Code:
+    def _look(self, folder: str, argv: tuple[str, ...], written: str | None) -> Code:
+        """The code that a command would run in a folder of the working tree."""
         from logbook_agent.running.provenance.git import CodeLook  # for what failed, or waits for a decision, alone
 
-        rules = workspace.config.code.reading(written)
-        look = CodeLook(folder_of(folder, workspace), workspace.root, command_words(argv), workspace.environ, rules)
-        return look.facts().code
+        space = self._workspace
+        rules = space.config.code.reading(written)
+        return CodeLook(folder_of(folder, space), space.root, command_words(argv), space.environ, rules).facts().code
 
-    def recorded(stated: Comparison, side: str) -> tuple[Code, Code] | None:
+    def _recorded(self, stated: Comparison, side: str) -> tuple[Code, Code] | None:
         """The code of a side, and that of the working tree; None where that is unknown."""
         then, run = stated.code.get(side) or stated.code.get(stated.question.base), stated.run
         if then is None or run is None:
             return None
         base = next(iter(run.values), stated.question.base)
-        now = work(run.cwd, tuple(word.replace(ANY, base) for word in run.argv), run.read)
+        now = self._work(run.cwd, tuple(word.replace(ANY, base) for word in run.argv), run.read)
         return (then, now) if now.mark is not None else None
 
-    def another(stated: Comparison, side: str) -> str:
-        if stated.question.axis == CODE_AXIS and side == SETUP:
-            return next(filter(None, (another(stated, value) for value in stated.question.values)), "")
-        if stated.question.axis == CODE_AXIS and "@" in side:
-            name = branch_now(stated, side, of)
-            now = of(name) if name else None
-            is_known = any(code(name, code_hash(value)) is not None for value in stated.question.values)
-            return now[:9] if now is not None and not is_known else ""
-        codes = None if any(one.differed for one in stated.evaluator) else recorded(stated, side)
-        base = recorded(stated, stated.question.base)
-        # What has the base's code again is no other code, which somebody could compare with it.
-        is_base = base is not None and base[0].mark == base[1].mark
-        return "WORK" if codes is not None and codes[0].mark != codes[1].mark and not is_base else ""
-
-    def holds(name: str, commit: str) -> bool:
+    def _holds(self, name: str, commit: str) -> bool:
         """Whether a commit is in the history of a name, or has the code of it, as an amended or squashed one."""
-        words = ["merge-base", "--is-ancestor", commit, name]
-        is_in = place is not None and try_git(place.top, words, workspace.environ) is not None
-        return is_in or is_same(name, commit)
-
-    def held(stated: Comparison, side: str, name: str) -> str:
-        if "@" in side:
-            commit = code_hash(side)
-            if holds(name, commit):
-                return name
-            words = ["for-each-ref", "--count=1", "--contains", commit, "refs/heads", "refs/remotes"]
-            elsewhere = try_git(place.top, words, workspace.environ) if place is not None else None
-            return ELSEWHERE if elsewhere or is_same(code_name(side), commit) or is_same("HEAD", commit) else ""
-        codes = recorded(stated, side)
-        if codes is None or codes[0].identity != codes[1].identity:
-            return ELSEWHERE
-        if codes[1].dirty:
-            return "WORK"
-        return name if place is None or holds(name, "HEAD") else ELSEWHERE
-
-    def keeps(stated: Comparison, name: str) -> str:
-        side = stated.question.sides[-1]
-        if "@" in side:
-            return "HEAD" if _keeps(workspace, stated) else ""
-        where = held(stated, side, name)
-        where = where if where != ELSEWHERE else _has_changes(workspace, stated.code.get(side))
-        return where if where != "HEAD" else name if holds(name, "HEAD") else ""
-
-    return TypingPlace(
-        of=of,
-        knows=knows,
-        code=code,
-        another=another,
-        held=held,
-        keeps=keeps,
-        folder=folder,
-        gone=gone,
-    )
+        return self._git("merge-base", "--is-ancestor", commit, name) is not None or self._is_same(name, commit)
 
 
 def _has_changes(workspace: Workspace, code: Code | None) -> str:

@@ -243,7 +243,7 @@ def _lost(stated: Comparison, gone: Collection[str]) -> str:
         return f"this clone lacks {listed([commit[:9] for commit in lacks], 2)}"
     changed = [code_name(side) for side, code in stated.code.items() if not _is_exact(code)]
     is_asked = bool(changed) and stated.question.axis == CODE_AXIS
-    return f"the changes of {listed(changed, 2)} are not kept as they ran" if is_asked else ""
+    return f"the changes of {listed(changed, 2)} were not kept as they ran" if is_asked else ""
 
 
 def _is_exact(code: Code) -> bool:

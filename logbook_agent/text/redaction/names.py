@@ -130,7 +130,7 @@ def looks_random(kind: str, value: str) -> bool:
 def is_secret_value(name: str, kind: str, value: str) -> bool:
     """Whether a value under a secret-looking name is worth hiding: no reference, switch, quantity, count or path."""
     is_number = _NUMERIC.fullmatch(value) is not None
-    # A sign of a parser's.
+    # A parser's sign.
     if len(value) == 1 or (len(value) < 4 and not any(map(str.isalnum, value))):
         return False
     if (is_number and kind in ("token", "auth")) or value.lower() in _SWITCHES or value.startswith(_NO_SECRET):
