@@ -109,9 +109,11 @@ class Frame(Struct, frozen=True, kw_only=True):
         origins = self.pseudo.values()
         # The hint names one in which the rows differ.
         known = sorted(self.axes(), key=lambda name: (not varies(self.items, name), name in origins))
+        # Two sides are two values.
+        offered = [name for name in known if option != "--axis" or varies(self.items, name)]
         for name in names:
             if name not in known:
-                raise unknown("axis", name, known, option=option, value="=VALUE" if option == "--where" else "")
+                raise unknown("axis", name, offered, option=option, value="=VALUE" if option == "--where" else "")
 
     def key_of(self, name: str, value: Scalar) -> str | None:
         """The key of a value on an axis, as one types it; `—` is typed for none."""

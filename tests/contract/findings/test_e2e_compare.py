@@ -251,6 +251,9 @@ def test_code_as_the_axis_of_plain_runs_is_their_commit(bench: Cli, folder: Path
     refused = bench("compare", "MOE-000", "MOE-001", "--axis", "nope", "--json")
     assert refused.error["hint"] == "choose one of them: --axis commit"
     assert bench("compare", "MOE-000", "MOE-001", *refused.error["hint"].split()[-2:]).code == 0
+    # The rows of one entry have one commit, which makes no two sides; its runs do.
+    refused = bench("compare", "MOE-000", "--axis", "nope", "--json")
+    assert refused.error["hint"] == "choose one of them: --axis run"
 
 
 def test_each_side_of_code_has_its_own_commit(bench: Cli, folder: Path, git: Git) -> None:
