@@ -196,7 +196,7 @@ class Logbook:
             metrics=tuple(metrics),
             where=dict(where or {}),
         )
-        return compare(self.workspace, asked, baseline=baseline).data()
+        return compare(self.workspace, asked, baseline=baseline, here=typing_place(self.workspace)).data()
 
     def table(self, *entry_ids: str, **options: Any) -> dict[str, object]:
         """What `logbook table --json` tells, of all entries that count or of these. The options are those of the

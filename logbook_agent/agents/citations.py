@@ -30,6 +30,8 @@ _TOKEN = re.compile(
 )
 # Signs of Markdown, which as entities are text: a unit is what a command printed. A colon is one within a word.
 _SIGNS = re.compile(r"[][`*_~\\!]|:(?!\s)")
+# Between commas, of which a quoted text may hold some.
+_PARTS = re.compile(r'(?:"[^"]*"|[^,])+')
 FORMS = "forms: [[ID METRIC]], [[ID METRIC@VALUE]], [[ID vs ID METRIC]], [[ID vs base METRIC]]"
 
 
@@ -79,7 +81,10 @@ class Fault(Struct, frozen=True, kw_only=True):
 def parsed(text: str) -> Citation:
     """The citation that stands between the brackets. Raises NoNumber for another text."""
     words = text.split()
-    rest, last = " ".join(words[:-1]), words[-1] if words else ""
+    # The value of a name may have blanks.
+    named = (at for at, word in enumerate(words) if at and "@" in word and words[at - 1] != "vs")
+    end = next(named, len(words) - 1)
+    rest, last = " ".join(words[:end]), " ".join(words[end:])
     metric, _, where = last.partition("@")
     reference, _, against = rest.partition(" vs ")
     if not reference or not metric or rest.endswith(" vs"):
@@ -99,7 +104,7 @@ def parsed(text: str) -> Citation:
         reference=reference,
         metric=metric,
         against=against or None,
-        where=tuple(part for part in where.split(",") if part),
+        where=tuple(_PARTS.findall(where)),
     )
 
 

@@ -17,7 +17,7 @@ from logbook_agent.findings.identity import COMMAND, commands_apart, residue
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
 from logbook_agent.findings.tables.frame import frame_of, show, varies
-from logbook_agent.model.comparison import CODE_AXIS, code_hash, code_name
+from logbook_agent.model.comparison import CODE_AXIS, COMMIT, code_hash, code_name
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.stats import median
@@ -82,7 +82,12 @@ def _found(findings: Findings, citation: Citation, entries: Sequence[str]) -> Ci
         if citation.against == BASE:
             return _answered(answer, citation)
         if answer is not None and any(f.metric == citation.metric for f in answer.findings):
-            return _side(answer, citation)
+            try:
+                return _side(answer, citation)
+            except NoNumber:
+                if not citation.where:
+                    raise
+            # By another name that its rows have, such as the commit.
         return _number(_rows(findings, citation), citation)
     try:
         return _change(_rows(findings, citation), citation)
@@ -232,13 +237,17 @@ def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
 def _not_one(citation: Citation, places: Iterable[Mapping[str, str]], reference: str = "") -> NoNumber:
     """The error for a citation that names no case, or several."""
     of = f"{reference or citation.reference} {citation.metric}"
-    cases = [" ".join(f"{name}={value}" for name, value in place.items()) for place in places]
+    # A commit is what `code` names.
+    cases = [
+        ",".join(f"{n}={value}" for n, value in place.items() if n != COMMIT or CODE_AXIS not in place)
+        for place in places
+    ]
     if not cases:
         return NoNumber(f"no row of {of} has {', '.join(citation.where)}", cause="no case has this value")
     return NoNumber(
         f"{of} has {len(cases)} cases",
-        cause=f"name one by @NAME=VALUE: {listed(cases, _SHOWN)}",
-        hint=_write(citation, where=cases[0].replace(" ", ",")),
+        cause=f"name one: {listed([f'@{case}' for case in cases], _SHOWN)}",
+        hint=_write(citation, where=cases[0]),
     )
 
 

@@ -10,20 +10,22 @@ from pathlib import Path
 
 from msgspec import structs
 
-from logbook_agent.agents.patching import GitApply, committed
-from logbook_agent.findings.advice import ab_afresh, ab_codes, into_branch, keep
+from logbook_agent.agents.patching import committed
+from logbook_agent.findings.advice import ab_afresh, ab_codes, into_branch, keep, show
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.synopses import is_exact
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, code_hash, code_name
 from logbook_agent.model.entry import NEXT_ACTION
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.git import CodeFacts, CodeLook, is_same_code
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook
 from logbook_agent.running.provenance.git_calls import changed_in, read_git, try_git
-from logbook_agent.running.provenance.named_files import files_named
-from logbook_agent.running.provenance.worktrees import checkout_of
+from logbook_agent.running.provenance.named_files import files_named, input_file
+from logbook_agent.running.provenance.same_code import is_same_code
+from logbook_agent.running.provenance.worktrees import GitApply, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.places import branch_of, repository_of
 from logbook_agent.store.workspace import Workspace
@@ -67,11 +69,13 @@ def commit_of(
 def undo(workspace: Workspace, book: Book, record: Record, run: Run, code: Code) -> str:
     """What to type to take back the code of an entry's run that the working tree has, also where it was committed
     since; of a comparison what the commit that was tested changed. Empty where it has not got it."""
+    if not is_exact(code):
+        return ""
     is_left = code.kept and _look(workspace, run).facts().code.identity == code.identity
     if not is_left and (place := repository_of(workspace.cwd)) is not None:
         made = _kept_diff(book, code) if code.dirty else committed(workspace, place, record.entry, run)
         # A merge may have left it out, and later code may stand in its place.
-        is_left = bool(made) and GitApply(top=place.top, environ=workspace.environ).has(made)
+        is_left = bool(made) and GitApply(place.top, workspace.environ).has(made)
     return f"logbook patch {record.id} --undo" if is_left else ""
 
 
@@ -95,6 +99,8 @@ def completing(
     HEAD has others in their place, a comparison of these with the code as it was before, and after that the commit."""
     place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *lacks]
     if place is not None and read_git(place.top, words, workspace.environ).code == 0:
+        if not is_exact(code):
+            return "put its changes back by hand, which were not kept as they ran, and commit them", show(record.id)
         return "its changes have to be put back and committed first", f"logbook patch {record.id} --apply"
     compared = {
         _commit_of(found, a.entry, v) for a in found.answers if a.question.axis == CODE_AXIS for v in a.question.sides
@@ -171,14 +177,17 @@ def code_steps(workspace: Workspace, book: Book, found: Findings) -> Iterator[Op
 
 
 def _unmerged(workspace: Workspace, found: Findings, about: str, commit: str, refs: Sequence[str]) -> str:
-    """The one of the branches with a commit that was tested, where that of the base is checked out and has other code;
-    else empty."""
+    """What to merge to have a commit that was tested, where the branch of the base is checked out and has not got what
+    it changed: the branch, where that has nothing else by now, else the commit."""
     place, stated = repository_of(workspace.cwd), found.entry(about).comparison
     if place is None or stated is None or branch_of(place) != into_branch(stated, found.here):
         return ""
-    name = code_name(stated.question.sides[-1])
     given = workspace.root, workspace.config.code, workspace.environ
-    return "" if is_same_code(place, *given, "HEAD", commit) else name if name in refs else refs[0]
+    if is_same_code(place, *given, "HEAD", commit) or found.here.keeps(stated, "HEAD"):
+        return ""
+    names = [code_name(stated.question.sides[-1]), *refs]
+    held = (name for name in names if name in refs and is_same_code(place, *given, commit, name))
+    return next(held, commit[:9])
 
 
 def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep, about: str) -> OpenStep:
@@ -189,12 +198,14 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
     if ran is not None and lacks and not is_dirty:
         why, command = completing(workspace, found, record, *ran, lacks)
     elif ran is not None and lacks:
-        command = _committing(workspace, about, *ran, lacks)
+        command = _committing(workspace, book, about, ran[1], lacks)
         why = "" if command else "the working tree has other changes, too: commit those that were tested"
     elif commit is not None and not lacks and not is_in(workspace, commit):
         place, given = repository_of(workspace.cwd), (workspace.root, workspace.config.code, workspace.environ)
         in_head = f"{command} --commit HEAD"
-        if place is not None and is_same_code(place, *given, "HEAD", commit):
+        stated = record.entry.comparison
+        is_held = stated is not None and stated.question.axis == CODE_AXIS and found.here.keeps(stated, "HEAD")
+        if place is not None and (is_held or is_same_code(place, *given, "HEAD", commit)):
             why, command = "HEAD holds the code as another commit", in_head
         else:
             why = (
@@ -204,12 +215,12 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
     return structs.replace(step, why="; ".join(filter(None, [step.why, why])), command=command)
 
 
-def _committing(workspace: Workspace, about: str, run: Run, code: Code, lacks: Sequence[str]) -> str:
-    """What to type to commit the files that HEAD lacks of the code of an entry; empty where the working tree has other
-    code by now."""
+def _committing(workspace: Workspace, book: Book, about: str, code: Code, lacks: Sequence[str]) -> str:
+    """What to type to commit the files that HEAD lacks of the code of an entry; empty where the working tree has
+    others in their place."""
     place = repository_of(workspace.cwd)
     is_whole = code.diff_sha256 is None or code.diff_kept is not None
-    if place is None or not is_whole or _look(workspace, run).facts().code.identity != code.identity:
+    if place is None or not is_whole or not all(_is_as_it_ran(workspace, book, place.top, code, p) for p in lacks):
         return ""
     way = os.path.relpath(place.top, os.path.realpath(workspace.cwd))
     files = shlex.join(os.path.normpath(Path(way) / path) for path in lacks)
@@ -217,6 +228,15 @@ def _committing(workspace: Workspace, about: str, run: Run, code: Code, lacks: S
     there = shlex.join(os.path.normpath(Path(way) / path) for path in lacks if (place.top / path).exists())
     add = f"git add {there} && " if there else ""
     return f"{add}git commit -m 'Keep {about}' -- {files}"
+
+
+def _is_as_it_ran(workspace: Workspace, book: Book, top: Path, code: Code, path: str) -> bool:
+    """Whether a file that a code changed is in the working tree what it was."""
+    changed = changed_in(_kept_diff(book, code))
+    if path in changed:
+        answer = try_git(top, ["hash-object", "--", path], workspace.environ) if (top / path).exists() else None
+        return (answer or b"").decode().strip() == (changed[path] or "")
+    return any(input_file(path, top / path).sha256 == f.sha256 for f in code.untracked if f.path == path)
 
 
 def _named(workspace: Workspace, name: str) -> str:
@@ -248,6 +268,8 @@ def _lacking(book: Book, code: Code, here: CodeFacts, look: CodeLook) -> list[st
     sources = {path for path in changed if look.rules.is_source(path) or path in named} or changed.keys()
     lacks = [path for path in sorted(sources) if here.head.get(path) != changed[path]]
     for file in code.untracked:
+        if read_git(here.top, ["check-ignore", "--quiet", "--", file.path], look.environ).code == 0:
+            continue  # no commit will hold it
         answer = read_git(here.top, ["cat-file", "blob", f"HEAD:{file.path}"], look.environ)
         if not Path(file.path).is_absolute() and hashlib.sha256(answer.out).hexdigest() != file.sha256:
             lacks.append(file.path)

@@ -55,6 +55,7 @@ def next_command(
         "topic": book.topic,
         "steps": [_data(step, at_work) for step in shown],
         **({"left_out": left_out} if left_out else {}),
+        **({} if shown else {"nothing_left": nothing_left(findings.header)}),
     }
     text = _text(shown, at_work, left_out) or nothing_left(findings.header)
     emit("next", data, text, as_json=common.as_json, warnings=space.warnings)

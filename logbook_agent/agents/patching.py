@@ -20,7 +20,8 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.git import excluded_place
-from logbook_agent.running.provenance.git_calls import APPLY, DIFF, GitAnswer, read_git, try_git, write_git
+from logbook_agent.running.provenance.git_calls import DIFF, WHOLE, read_git, try_git
+from logbook_agent.running.provenance.worktrees import GitApply
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import Repository, repository_of
@@ -29,7 +30,6 @@ from logbook_agent.text.phrases import listed
 
 Action = Literal["show", "apply", "undo"]
 _MOST_BYTES = 2**24
-_TIMEOUT_S = 120.0
 
 
 class PatchAnswer(Struct, frozen=True, kw_only=True):
@@ -45,23 +45,6 @@ class PatchAnswer(Struct, frozen=True, kw_only=True):
     changed: list[str]
     left: list[str]
     way: str = "."
-
-
-class GitApply(Struct, frozen=True):
-    """`git apply` in a working tree."""
-
-    top: Path
-    environ: Mapping[str, str]
-
-    def apply(self, diffs: Iterable[bytes], *words: str) -> GitAnswer:
-        with tempfile.NamedTemporaryFile(prefix="logbook-", suffix=".diff") as file:
-            file.writelines(diffs)
-            file.flush()
-            return write_git(self.top, [*APPLY, *words, file.name], self.environ, timeout_s=_TIMEOUT_S)
-
-    def has(self, diff: bytes) -> bool:
-        """Whether the files are as a diff leaves them."""
-        return self.apply([diff], "--check", "--reverse").code == 0
 
 
 def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[str]) -> PatchAnswer:
@@ -137,9 +120,8 @@ def committed(workspace: Workspace, place: Repository, entry: Entry, run: Run) -
     """What the commit that a comparison tested by a run changed, but for records; empty where that is not known."""
     base, commit = _base_of(entry, run), run.code.commit if run.code is not None else None
     root = excluded_place(place, workspace.root)
-    options = ["--no-renames", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"]
     paths = [":/", *([f":(top,exclude){root}"] if root is not None else [])]
-    made = try_git(place.top, [*DIFF, *options, f"{base}...{commit}", "--", *paths], workspace.environ)
+    made = try_git(place.top, [*DIFF, *WHOLE, f"{base}...{commit}", "--", *paths], workspace.environ)
     return made or b"" if base and commit else b""
 
 

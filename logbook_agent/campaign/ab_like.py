@@ -40,7 +40,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.git import is_same_code
+from logbook_agent.running.provenance.same_code import is_same_code
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.places import repository_of

@@ -11,14 +11,14 @@ from msgspec import structs
 
 from logbook_agent.campaign.ab_axis import AbAxis, AbCase, Sides, placed
 from logbook_agent.campaign.ab_request import AbRequest
-from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
+from logbook_agent.campaign.checkouts import Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.code_labels import labels_of, shared_evaluator
 from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared, setup_command
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, WORK, Comparison
 from logbook_agent.model.errors import CommandNotFound, LogbookError, UsageError
 from logbook_agent.model.record import SETUP, TEARDOWN
 from logbook_agent.running.executors.table import executor_named_by

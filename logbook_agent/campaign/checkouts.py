@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.findings.cases import short
 from logbook_agent.model.code import Code, UntrackedFile
+from logbook_agent.model.comparison import WORK
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.running.executors.table import executor_named_by, named
 from logbook_agent.running.order import Display
@@ -33,8 +34,6 @@ from logbook_agent.store.places import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.script import command_words
 
-WORK = "WORK"
-"""The working tree as it is, with files that git does not track and does not ignore."""
 COMMIT_CHARS = 9
 _MOST_BYTES = 64 * 2**20
 _PYTHON_PATH = "PYTHONPATH"

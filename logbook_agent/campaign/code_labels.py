@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from logbook_agent.campaign.ab_request import NONE, AbRequest
-from logbook_agent.campaign.checkouts import COMMIT_CHARS, WORK, Tree
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator, code_hash, code_name
+from logbook_agent.campaign.checkouts import COMMIT_CHARS, Tree
+from logbook_agent.model.comparison import CODE_AXIS, WORK, Comparison, Evaluator, code_hash, code_name
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.order import Display

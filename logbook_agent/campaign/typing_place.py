@@ -7,12 +7,16 @@ import re
 from collections.abc import Collection
 from functools import cache, partial
 
+from logbook_agent.campaign.recipe_files import FOLDER
 from logbook_agent.findings.advice import branch_now
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.protocol import ELSEWHERE, TypingPlace
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name
+from logbook_agent.model.comparison import CODE_AXIS, WORK, Comparison, code_hash, code_name
 from logbook_agent.model.record import SETUP
-from logbook_agent.running.provenance.git_calls import APPLY, try_git
+from logbook_agent.running.provenance.git_calls import DIFF, WHOLE, try_git
+from logbook_agent.running.provenance.named_files import files_named
+from logbook_agent.running.provenance.worktrees import GitApply
 from logbook_agent.store.places import commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, folder_of
 from logbook_agent.text.commands.flags import ANY
@@ -34,6 +38,8 @@ def typing_place(workspace: Workspace) -> TypingPlace:
         keeps=here.keeps,
         folder=here.folder,
         gone=here.gone,
+        is_of=here.is_of,
+        tells=here.tells,
     )
 
 
@@ -72,7 +78,7 @@ class _Here:
         base = self._recorded(stated, stated.question.base)
         # What has the base's code again is no other code, which somebody could compare with it.
         is_base = base is not None and base[0].mark == base[1].mark
-        return "WORK" if codes is not None and codes[0].mark != codes[1].mark and not is_base else ""
+        return WORK if codes is not None and codes[0].mark != codes[1].mark and not is_base else ""
 
     def held(self, stated: Comparison, side: str, name: str) -> str:
         if "@" in side:
@@ -86,7 +92,7 @@ class _Here:
         if codes is None or codes[0].identity != codes[1].identity:
             return ELSEWHERE
         if codes[1].dirty:
-            return "WORK"
+            return WORK
         return name if self._place is None or self._holds(name, "HEAD") else ELSEWHERE
 
     def keeps(self, stated: Comparison, name: str) -> str:
@@ -97,13 +103,34 @@ class _Here:
         where = where if where != ELSEWHERE else _has_changes(self._workspace, stated.code.get(side))
         return where if where != "HEAD" else name if self._holds(name, "HEAD") else ""
 
+    def is_of(self, case: Case) -> bool:
+        code = self._work(case.cwd or ".", case.command, None)
+        return code.key is not None and code.key == case.code
+
+    def tells(self, commit: str, other: str, case: Case) -> str | None:
+        from logbook_agent.running.provenance.same_code import changed_code  # for a first comparison of code alone
+
+        space, place = self._workspace, self._place
+        commits = [code for code in (commit, other) if code != WORK]
+        if place is None:
+            return ""
+        changed = changed_code(place, space.root, space.config.code, space.environ, *commits)
+        read = files_named(command_words(case.command), folder_of(case.cwd or ".", space)).read
+        measures = {os.path.relpath(path, place.top) for path in read}
+        if changed == [] or changed is None:
+            return None if changed == [] else ""
+        # What measures itself has no evaluator beside it; a recipe is none of what it measures.
+        return "--evaluator none" if {p for p in changed if not p.startswith(f"{FOLDER}/")} <= measures else ""
+
     def _git(self, *words: str) -> bytes | None:
         """What git prints; None where it fails, or there is no repository."""
         return try_git(self._place.top, words, self._workspace.environ) if self._place is not None else None
 
     def _compare(self, one: str, other: str) -> bool:
         """Whether two commits have the same code."""
-        from logbook_agent.running.provenance.git import is_same_code  # for criteria and decisions about code alone
+        from logbook_agent.running.provenance.same_code import (
+            is_same_code,  # for criteria and decisions about code alone
+        )
 
         given = self._workspace.root, self._workspace.config.code, self._workspace.environ
         return self._place is not None and is_same_code(self._place, *given, one, other)
@@ -141,16 +168,14 @@ def _has_changes(workspace: Workspace, code: Code | None) -> str:
     called by its digest, so that the copy of any logbook will do."""
     place, name = repository_of(workspace.cwd), code.diff_kept if code is not None else None
     file = next(workspace.root.glob(f"*/{name}"), None) if name is not None else None
-
-    def has(*words: str) -> bool:
-        check = [*APPLY, "--check", "--reverse", *words, str(file)]
-        return place is not None and file is not None and try_git(place.top, check, workspace.environ) is not None
-
-    return ("HEAD" if has("--cached") else "WORK") if has() else ""
+    if place is None or file is None:
+        return ""
+    git, diff = GitApply(place.top, workspace.environ), file.read_bytes()
+    return ("HEAD" if git.has_committed(diff) else WORK) if git.has(diff) else ""
 
 
 def _keeps(workspace: Workspace, stated: Comparison) -> bool:
-    """Whether HEAD has the files of code that the tested commit changed as that left them."""
+    """Whether HEAD has what the tested commit changed in files of code, beside others' changes since."""
     from logbook_agent.running.provenance.git import excluded_place  # for what is worse alone
 
     place, rules = repository_of(workspace.cwd), workspace.config.code
@@ -158,11 +183,12 @@ def _keeps(workspace: Workspace, stated: Comparison) -> bool:
         return False
     root = excluded_place(place, workspace.root)
     others = [f":(top,exclude){root}"] if root is not None else []
-    base, commit = code_hash(stated.question.base), code_hash(stated.question.sides[-1])
-    words = ["diff", "--name-only", "--no-renames", "-z", f"{base}...{commit}", "--", ":/", *others]
+    changes = f"{code_hash(stated.question.base)}...{code_hash(stated.question.sides[-1])}"
+    words = ["diff", "--name-only", "--no-renames", "-z", changes, "--", ":/", *others]
     changed = try_git(place.top, words, workspace.environ) or b""
     paths = changed.decode("utf-8", "surrogateescape").split("\0")[:-1]
     # Where no file of code was changed, whatever was is the idea.
     files = [*filter(rules.is_source, paths)] or [path for path in paths if not rules.is_document(path)]
-    same = ["diff", "--quiet", commit, "HEAD", "--", *(f":(top,literal){path}" for path in files)]
-    return bool(files) and try_git(place.top, same, workspace.environ) is not None
+    words = [*DIFF, *WHOLE, changes, "--", *(f":(top,literal){path}" for path in files)]
+    made = try_git(place.top, words, workspace.environ) if files else None
+    return bool(made) and GitApply(place.top, workspace.environ).has_committed(made or b"")

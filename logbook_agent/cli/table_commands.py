@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import structs
 
+from logbook_agent.campaign.typing_place import typing_place
 from logbook_agent.cli.options import (
     METRICS,
     ONLY_WHERE,
@@ -106,7 +107,7 @@ def compare_command(
     Example: logbook compare MOE-I8-002 MOE-I8-005
     """
     space = common.space()
-    result = compare(space, asked, baseline=baseline)
+    result = compare(space, asked, baseline=baseline, here=typing_place(space))
     shown = result.answer or _numbers(result)
     left = open_lines(result.why, result.does, result.command)
     text = partial(_compare_text, space, result, shown, [line for line, _ in left])

@@ -8,6 +8,7 @@ from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparisons import designed
 from logbook_agent.findings.contrast import Contrasted, against_baseline, contrast
+from logbook_agent.findings.protocol import NOWHERE, TypingPlace
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, checked
 from logbook_agent.findings.synopses import does
@@ -37,19 +38,22 @@ class CompareResult(Struct, frozen=True, kw_only=True):
         }
 
 
-def compare(workspace: Workspace, asked: Contrast, *, baseline: bool = False) -> CompareResult:
-    """What is known of these sides. What else a reader has to know becomes a warning."""
+def compare(
+    workspace: Workspace, asked: Contrast, *, baseline: bool = False, here: TypingPlace = NOWHERE
+) -> CompareResult:
+    """What is known of these sides, with commands as they are typed `here`. What else a reader has to know becomes a
+    warning."""
     book = workspace.book(entry_of(asked.references[0])).outgoing()
     base = asked.base_value
     asked = checked(book, asked, baseline=baseline)
-    findings = read(workspace, book, naming(workspace, book))
+    findings = read(workspace, book, naming(workspace, book), here)
     answer = None if baseline else designed(findings.comparisons, book, asked)
     if answer is not None:
         if base is not None and canonical(base) != answer.question.base:
             used = f"{answer.entry} states its base, {answer.question.base}"
             workspace.warnings.append(f"--base {base} is not used: {used}")
         return _answered(book, findings, answer)
-    one = against_baseline(book, asked) if baseline else contrast(book, asked)
+    one = against_baseline(book, asked, here) if baseline else contrast(book, asked, here)
     workspace.warnings += findings.baseline_doubts if baseline else []
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     workspace.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]

@@ -22,6 +22,7 @@ from logbook_agent.model.comparison import (
     BLOCK_PAIRS,
     BUDGET_PAIRS,
     CODE_AXIS,
+    WORK,
     Comparison,
     code_hash,
     code_name,
@@ -293,11 +294,11 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
     if Outcome.BETTER in found:
         into = into_branch(stated, here)
         is_in = "@" not in side and here.keeps(stated, into) == into
-        return keep(answer.entry) if not is_in and here.held(stated, side, into) in ("WORK", ELSEWHERE) else ""
+        return keep(answer.entry) if not is_in and here.held(stated, side, into) in (WORK, ELSEWHERE) else ""
     if "@" not in stated.question.base:
         return ""
     where, worse = here.keeps(stated, "HEAD"), found.get(Outcome.WORSE)
-    is_asked = where if worse is not None else where == "WORK"
+    is_asked = where if worse is not None else where == WORK
     return discard(answer.entry, claim(answer, worse or answer.goals[0])) if is_asked else ""
 
 
@@ -383,7 +384,9 @@ _ENV, _REDACTED = "env:", "[redacted:"
 _REVISION = re.compile(r"(?!null$)\w[\w./-]*")
 
 
-def ab_like(axis: str | None, values: Sequence[str], items: Sequence[Item], *more: str) -> str:
+def ab_like(
+    axis: str | None, values: Sequence[str], items: Sequence[Item], *more: str, here: TypingPlace = NOWHERE
+) -> str:
     """What to type to compare these values of an axis, the base first, by the command of a run that there is. `items`
     hold one case of each, as far as there are some. Empty where no command of theirs can do that."""
     of = next((item for item in items if _is_typed(axis, item)), None)
@@ -395,7 +398,8 @@ def ab_like(axis: str | None, values: Sequence[str], items: Sequence[Item], *mor
         codes = [code_hash(value) for value in values[:2]]
         if len({*codes}) < 2 or not all(map(_REVISION.fullmatch, codes)):
             return ""
-        return _line(f"logbook ab --code {' '.join(codes)}", like, options)
+        told = here.tells(codes[0], codes[1], of.case) or ""
+        return _line(f"logbook ab --code {' '.join(codes)}", like, told, options)
     absent = "" if axis.startswith(_ENV) else canonical(None)
     return _line(f"logbook ab {axis_option(axis, [absent if v == ABSENT else v for v in values])}", like, options)
 

@@ -10,13 +10,13 @@ from msgspec import Struct, structs
 from logbook_agent.findings.advice import ab_like
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.identity import COMMAND, CWD, residue
-from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.references import Contrast, beside_baseline, rows_of
 from logbook_agent.findings.tables.axes import differing
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.comparison import CODE_AXIS, COMMIT
+from logbook_agent.model.comparison import CODE_AXIS, COMMIT, WORK
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
@@ -81,29 +81,31 @@ class Contrasted(Struct, frozen=True, kw_only=True):
         }
 
 
-def contrast(records: Records, asked: Contrast) -> Contrasted:
-    """The contrast of rows as their records are now. Raises UsageError for names or values that the rows do not
-    have."""
+def contrast(records: Records, asked: Contrast, here: TypingPlace) -> Contrasted:
+    """The contrast of rows as their records are now, with commands as they are typed `here`. Raises
+    UsageError for names or values that the rows do not have."""
     own = {entry_id: records.record(entry_id) for entry_id in asked.entries}
     rows = rows_of(asked, own)
     if asked.axis is None and len(rows) < 2:
         raise _one_reference(records, asked.references[0], rows[0])
-    found = beside(asked, rows, records.header.metrics)
+    found = beside(asked, rows, records.header.metrics, here)
     answered = next((record.id for record in own.values() if _answers(record, found)), None)
     if answered is None:
         return found
     return structs.replace(found, answered_by=answered, command=f"logbook compare {answered}")
 
 
-def against_baseline(records: Records, asked: Contrast) -> Contrasted:
+def against_baseline(records: Records, asked: Contrast, here: TypingPlace) -> Contrasted:
     """The contrast of rows with those of the baseline. Raises UsageError where no entry measured them."""
-    return beside(*beside_baseline(records, asked), records.header.metrics)
+    return beside(*beside_baseline(records, asked), records.header.metrics, here)
 
 
 # -- the table -----------------------------------------------------------------------------------------
 
 
-def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
+def beside(
+    asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric], here: TypingPlace
+) -> Contrasted:
     """The contrast of the rows of each reference."""
     axis = asked.axis or _free_name(rows)
     if asked.axis is None:
@@ -124,13 +126,13 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     table = tabulate(found, spec, declared=[m for m in declared if m.primary or asked.metrics])
     left = len(every) - len(found)
     notes = [f"{counted(left, 'row')} of runs that did not finish left out"] if left else []
-    if "commit" not in apart and len({case.files for case in found} - {None}) > 1:
+    if COMMIT not in (axis, *apart) and len({case.files for case in found} - {None}) > 1:
         notes.append("tracked files that are no code differ between the rows")
     notes += bounded(list(dict.fromkeys(text for case in found for text in _doubts(case))), _SHOWN)
     firsts = [own[0] for own in of.values()]
     is_reported = any(case.is_reported for case in found)
     commands = (
-        ab_like(name, [show(item.place.get(name)) for item in firsts], firsts)
+        ab_like(name, [_typed(name, item, here) for item in firsts], firsts, here=here)
         for name in ([axis] if asked.axis else apart)
         if not is_reported
     )
@@ -143,6 +145,12 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
         is_reported=is_reported,
         command=next(filter(None, commands), ""),
     )
+
+
+def _typed(name: str, item: Item, here: TypingPlace) -> str:
+    """The value of an axis as it is typed: changes that no commit holds are the working tree, while it has them."""
+    value = show(item.place.get(name))
+    return WORK if name in (CODE_AXIS, COMMIT) and "+" in value and here.is_of(item.case) else value
 
 
 def _doubts(case: Case) -> tuple[str, ...]:

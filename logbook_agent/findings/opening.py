@@ -18,7 +18,7 @@ from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.tables.frame import Item, frame_of, groups
 from logbook_agent.findings.tables.frame import show as show_value
 from logbook_agent.findings.thread import ENDED_BADLY, Thread
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, WORK
 from logbook_agent.model.entry import ABANDONED, VOID
 from logbook_agent.model.gates import GATE, WITHHELD
 from logbook_agent.model.summary import Summary
@@ -120,10 +120,10 @@ def nothing_settled(
         return "No result counts: all were discarded, superseded or declared void.", ""
     else:
         return "Nothing was measured yet.", "logbook run -- COMMAND"
-    return why, _first_comparison(records, thread)
+    return why, _first_comparison(records, thread, here)
 
 
-def _first_comparison(records: Records, thread: Thread) -> str:
+def _first_comparison(records: Records, thread: Thread, here: TypingPlace) -> str:
     """The command that makes a first comparison: of the latest rows that differ, else of an axis of the
     matrix; else the one that says how."""
     latest = [s["id"] for s in reversed(thread.counted) if s["rows"]][:_LOOKED_AT]
@@ -131,10 +131,15 @@ def _first_comparison(records: Records, thread: Thread) -> str:
     good = [item for item in items if item.row.failed is None]
     rows = (_of_rows([item for item in good if item.case.entry == entry]) for entry in latest)
     axes = (ab_like(axis.axis, axis.values, items) for axis in thread.header.matrix if len(axis.values) > 1)
-    # A run of changed code can be compared with its commit, also once the change is committed.
-    changed = (i for i in reversed(good) if "+" in i.case.facts.get("commit", ""))
-    codes = (ab_like(CODE_AXIS, [i.case.facts["commit"].partition("+")[0], "WORK"], [i]) for i in changed)
-    return next(filter(None, itertools.chain(rows, axes, codes)), "logbook ab --help")
+    return next(filter(None, itertools.chain(rows, axes, _of_code(good, here))), "logbook ab --help")
+
+
+def _of_code(rows: Sequence[Item], here: TypingPlace) -> Iterator[str]:
+    """The commands that compare a run of changed code with its commit, also once the change is committed."""
+    for item in reversed(rows):
+        commit, plus, _ = item.case.facts.get("commit", "").partition("+")
+        if plus and here.tells(commit, WORK, item.case) is not None:
+            yield ab_like(CODE_AXIS, [commit, WORK], [item], here=here)
 
 
 def _of_rows(rows: Sequence[Item]) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
-from logbook_agent.model.comparison import Comparison
+from logbook_agent.findings.cases import Case
+from logbook_agent.model.comparison import WORK, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, Summaries
@@ -16,7 +17,6 @@ from logbook_agent.model.run import Run
 
 if TYPE_CHECKING:
     from logbook_agent.model.summary import Summary
-
 
 ELSEWHERE = "elsewhere"
 
@@ -26,17 +26,21 @@ class TypingPlace(Struct, frozen=True, kw_only=True):
     whether it `knows` the name of a code, the commit of a branch if another name has the same `code`, which code a side
     of a comparison has now if that is `another` one, and where its code is `held`: in WORK, by a name such as HEAD, by
     another branch or a diff that was kept (ELSEWHERE), or nowhere; where the code here `keeps` what the tested side of
-    a comparison changed, by a name or in WORK alone; which of some commits are `gone`; and the path from there of a
-    `folder` as records name it. By default it is the top of a repository of which nothing is known."""
+    a comparison changed, by a name or in WORK alone; which of some commits are `gone`; whether the code here `is_of` a
+    row; the options with which an A/B `tells` a commit from another one, or from WORK, by the command of a row (None
+    where they are the same code); and the path from there of a `folder` as records name it. By default it is the top
+    of a repository of which nothing is known."""
 
     of: Callable[[str], str | None] = lambda name: None
     knows: Callable[[str], bool] = lambda name: True
     code: Callable[[str, str], str | None] = lambda name, other: None
     another: Callable[[Comparison, str], str] = lambda stated, side: ""
     held: Callable[[Comparison, str, str], str] = lambda stated, side, name: ELSEWHERE
-    keeps: Callable[[Comparison, str], str] = lambda stated, name: "WORK"
+    keeps: Callable[[Comparison, str], str] = lambda stated, name: WORK
     folder: Callable[[str], str] = lambda place: place
     gone: Callable[[Collection[str]], Collection[str]] = lambda commits: ()
+    is_of: Callable[[Case], bool] = lambda case: False
+    tells: Callable[[str, str, Case], str | None] = lambda commit, other, case: ""
 
 
 NOWHERE = TypingPlace()

@@ -235,7 +235,7 @@ class Findings:
         }
         code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
         gone = {*self.here.gone({commit for own in code.values() for commit in own})} if code else set()
-        return [self._with_setup(without_code(s, of.get(s.entry), gone), of.get(s.entry)) for s in found]
+        return [self._with_setup(without_code(s, of.get(s.entry), gone, self.here), of.get(s.entry)) for s in found]
 
     def _with_setup(self, one: Synopsis, stated: Comparison | None) -> Synopsis:
         if stated is None or not needed_setup(stated) or not self.here.another(stated, stated.question.base):

@@ -215,7 +215,8 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
         why=why,
         command=way.command,
         pairs=way.pairs if way.command else 0,
-        is_hopeless=answer.is_hopeless and not is_over,
+        # One that is asked again is as near to an answer as the later one.
+        is_hopeless=(answer if later is None else later).is_hopeless and (later is not None or not is_over),
         is_failed=is_failed,
         # What was kept is worth a second sitting; what was decided otherwise is not.
         replicate=replicate(records, answer, asked.now) if not is_over or (is_kept and later is None) else "",
@@ -223,10 +224,10 @@ def _synopsis(records: Records, thread: Thread, answer: Answer, asked: _Asked) -
     )
 
 
-def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
+def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str], here: TypingPlace) -> Synopsis:
     """The synopsis of a comparison, of which code may be lost, as some commits are `gone`: it can be asked again, of
     the code as it is now, unless code is what it compares."""
-    if stated is None or not (lost := _lost(stated, gone)):
+    if stated is None or not (lost := _lost(stated, gone, here)):
         return one
     again = one.command if stated.question.axis != CODE_AXIS else ""
     why = f"{lost}, so no pair of that code can be made"
@@ -238,15 +239,16 @@ def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]
     )
 
 
-def _lost(stated: Comparison, gone: Collection[str]) -> str:
+def _lost(stated: Comparison, gone: Collection[str], here: TypingPlace) -> str:
     if lacks := sorted({code.commit for code in stated.code.values() if code.commit} & {*gone}):
         return f"this clone lacks {listed([commit[:9] for commit in lacks], 2)}"
-    changed = [code_name(side) for side, code in stated.code.items() if not _is_exact(code)]
-    is_asked = bool(changed) and stated.question.axis == CODE_AXIS
+    changed = [code_name(side) for side, code in stated.code.items() if not is_exact(code)]
+    # What is in the working tree still needs no copy.
+    is_asked = bool(changed) and (stated.question.axis == CODE_AXIS or here.another(stated, stated.question.base))
     return f"the changes of {listed(changed, 2)} were not kept as they ran" if is_asked else ""
 
 
-def _is_exact(code: Code) -> bool:
+def is_exact(code: Code) -> bool:
     """Whether the diff that ran is the one that was kept, if there was one. A file is called by the digest of what it
     holds; one that was recorded without its secrets holds something else."""
     digest, kept = code.diff_sha256 or "", (code.diff_kept or "").rpartition("/")[2].partition(".")[0]

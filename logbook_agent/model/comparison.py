@@ -25,6 +25,8 @@ MOST_PAIRS = 100
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.
 CODE_AXIS, CASE_AXIS = "code", "case"
+# What names the working tree as it is, with files that git neither tracks nor ignores.
+WORK = "WORK"
 # What names the code of a run. Axes whose values are versions of the code.
 COMMIT = "commit"
 OF_CODE = (CODE_AXIS, COMMIT)

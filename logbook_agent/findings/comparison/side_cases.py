@@ -188,8 +188,8 @@ def _broken(one: RowPair, gates: Sequence[Gate]) -> tuple[str, str] | None:
 
 
 def _add_rows(found: Measured, record: Record, base: str) -> None:
-    """Give each side and case all finished rows of its two cases. Where these are one, as two codes are that differ in
-    files of data alone, a row of a pair belongs to its side."""
+    """Give each side and case all finished rows of pairs of its two cases, also where these are one, as two codes are
+    that differ in files of data alone. What a sweep measured before it compared is a row of its own in a table."""
     all_ = cases(record)
     keys = keys_of(all_)
     key_of = dict(zip((id(row) for s in record.runs for row in s.run.rows), keys, strict=True))
@@ -200,7 +200,7 @@ def _add_rows(found: Measured, record: Record, base: str) -> None:
     for of in found.by_place.values():
         own = (dict.fromkeys(key_of[id(one.rows[at])] for one in of.pairs) for at in (0, 1))
         first, second = (
-            [row for key in keys for by, row in finished.get(key, ()) if by in ("", side)]
+            [row for key in keys for by, row in finished.get(key, ()) if by == side]
             for keys, side in zip(own, (base, of.side), strict=True)
         )
         of.rows = first, second

@@ -70,7 +70,7 @@ def unasked(
     options += [*own, *(["--new"] if is_other else [])]
     folder = facts.here.folder(sibling.case.cwd or ".") if sibling is not None and not rows else "."
     options += ["--cwd", folder] if folder != "." else []
-    command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
+    command = ab_like(axis, values, rows, *options, here=facts.here) if rows else ab_with(axis, values, typed, *options)
     if is_other and rows and (built := _built(facts, typed)):
         command = ab_codes([*map(code_hash, values[:2])], built, command_line(options))
     return f"no comparison of {sides}{at}", "" if more else command

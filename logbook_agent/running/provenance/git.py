@@ -21,7 +21,7 @@ from msgspec import Struct, field, structs
 from logbook_agent.model.code import Code, CodeRules, CommandWords, UntrackedFile
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.worker_report import Problem, noted, withheld
-from logbook_agent.running.provenance.git_calls import try_git, working_tree
+from logbook_agent.running.provenance.git_calls import working_tree
 from logbook_agent.running.provenance.named_files import NamedFiles, files_named, unnamed_sources
 from logbook_agent.store.places import Repository, branch_of, repository_of
 from logbook_agent.text.phrases import listed
@@ -75,17 +75,6 @@ def excluded_place(repository: Repository, root: Path) -> str | None:
     if other is None or other.common_dir != repository.common_dir or place == other.top:
         return None
     return str(place.relative_to(other.top))
-
-
-def is_same_code(
-    repository: Repository, root: Path, rules: CodeRules, environ: Mapping[str, str], *commits: str
-) -> bool:
-    """Whether two commits, or one and the working tree, differ in nothing but documents and what lies below the logbook
-    root."""
-    changed = try_git(repository.top, ["diff", "--name-only", "-z", *commits, "--"], environ)
-    paths = changed.decode("utf-8", "surrogateescape").split("\0")[:-1] if changed is not None else [""]
-    excluded = excluded_place(repository, root)
-    return all(path.startswith(f"{excluded}/") or rules.is_document(path) for path in paths)
 
 
 class CodeLook(Struct, frozen=True):

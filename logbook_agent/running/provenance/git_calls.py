@@ -52,6 +52,8 @@ _READING_CONFIG = {
 }
 # Options of the commands that compare contents, whatever attributes and configuration say.
 DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color")
+# And what a diff needs that is applied elsewhere.
+WHOLE = ("--no-renames", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/")
 # What a user has configured must not let a change fit where it does not.
 APPLY = ("-c", "apply.ignoreWhitespace=no", "-c", "apply.whitespace=nowarn", "apply")
 

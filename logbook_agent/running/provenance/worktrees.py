@@ -14,14 +14,24 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import join
 
 from msgspec import Struct
 
-from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git, write_git
+from logbook_agent.model.errors import Locked, StoreError, UsageError
+from logbook_agent.running.provenance.git_calls import (
+    APPLY,
+    DIFF,
+    GitAnswer,
+    changed_in,
+    git_output,
+    read_git,
+    try_git,
+    write_git,
+)
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.places import checkouts_folder, repository_of
 from logbook_agent.store.processes import is_in_use
@@ -34,6 +44,29 @@ _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 MOST_BYTES = 100 * 2**20
 ORIGIN = "origin"
 _SAID_CHARS = 300
+
+
+class GitApply(Struct, frozen=True):
+    """`git apply` in a working tree."""
+
+    top: Path
+    environ: Mapping[str, str]
+
+    def apply(self, diffs: Iterable[bytes], *words: str) -> GitAnswer:
+        with tempfile.NamedTemporaryFile(prefix="logbook-", suffix=".diff") as file:
+            file.writelines(diffs)
+            file.flush()
+            return write_git(self.top, [*APPLY, *words, file.name], self.environ, timeout_s=CHECKOUT_TIMEOUT_S)
+
+    def has(self, diff: bytes, *words: str) -> bool:
+        """Whether the files are as a diff leaves them."""
+        return self.apply([diff], "--check", "--reverse", *words).code == 0
+
+    def has_committed(self, diff: bytes) -> bool:
+        """Whether the files of HEAD are: git compares those of its index, where others may be staged."""
+        staged = ["diff", "--cached", "--quiet", "HEAD", "--"]
+        staged += [f":(top,literal){path}" for path in changed_in(diff)]
+        return self.has(diff, "--cached") and try_git(self.top, staged, self.environ) is not None
 
 
 class Checkout(Struct, frozen=True, kw_only=True):
@@ -258,15 +291,20 @@ def _taken(above: Path, name: str) -> Iterator[Path]:
     with contextlib.ExitStack() as stack:
         for number in itertools.count(1):
             slot = above / name / str(number)
-            # Another process has it, or a command still runs there; or one removes the folders that it has left empty.
-            with contextlib.suppress(StoreError, FileExistsError, FileNotFoundError), contextlib.ExitStack() as own:
-                for folder in (above, slot.parent):
-                    folder.mkdir(mode=0o700, exist_ok=True)
-                own.enter_context(_held(slot, timeout_s=_CLEANED_S))
-                slot.mkdir(mode=0o700)
-                own.callback(Folder(above).remove_tree, slot)
-                stack.push(own.pop_all())
-                break
+            try:
+                with contextlib.ExitStack() as own:
+                    for folder in (above, slot.parent):
+                        folder.mkdir(mode=0o700, exist_ok=True)
+                    own.enter_context(_held(slot, timeout_s=_CLEANED_S))
+                    slot.mkdir(mode=0o700)
+                    own.callback(Folder(above).remove_tree, slot)
+                    stack.push(own.pop_all())
+                    break
+            except (StoreError, FileExistsError, FileNotFoundError) as error:
+                # Another process has it, or a command still runs there; or one removes the folders that it left empty.
+                is_gone = isinstance(error.__cause__, FileNotFoundError)
+                if isinstance(error, StoreError) and not isinstance(error, Locked) and not is_gone:
+                    raise
         yield slot
 
 

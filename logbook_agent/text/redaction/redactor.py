@@ -69,6 +69,7 @@ _WHOLE = re.compile(rf"(?P<value>[^{PART}]*)")
 _LINE_END = re.compile(rf"{_B}*(?:\n|\Z)")
 # if token == "else": a parser's, most likely.
 _COMPARED = ("==", "===", "!=", "!==")
+_LONG_DIGEST = re.compile(r"[0-9a-f]{32,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # What stands before a name that a word of a command begins with. Behind `sh -c` that word is a script, not one value.
 _WORD = re.compile(rf"(?P<script>{PART}-[a-z]*c)?{PART}-{{0,2}}\Z")
 # What shows a name that may pass a variable on alone, so that the next word is an image (`docker run -e NAME`).
@@ -136,7 +137,7 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
     elif head["open"] is not None:
         is_ordinary = not looks_secret(value)
     elif kind in OF_MANY and head["assign"] in _COMPARED:
-        is_ordinary = not looks_random(kind, value)
+        is_ordinary = not looks_random(kind, value) and _LONG_DIGEST.fullmatch(value) is None
     elif head["keyed"] and "\n" in text[named.end() : head.start("keyed")]:
         is_ordinary = _KEY_OF_NAME.search(before(text, named.start())) is None
     else:

@@ -321,11 +321,11 @@ def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., st
     (folder / "bench.sh").write_text("echo METRIC time_ms=1\n")
     assert cli("run", "--", "sh", "bench.sh").code == 0
     first = cli("status", "--json").data["command"]
-    assert first == f"logbook ab --code {named[0]} WORK --like T-001/1"
+    assert first == f"logbook ab --code {named[0]} WORK --like T-001/1 --evaluator none"
     assert steps(cli)[0]["command"] == f"logbook ab --code {named[0]} main --like T-001/1 --min-effect 0.3"
     git("commit", "-q", "-a", "-m", "second")
     for command in (first, steps(cli)[0]["command"]):
-        assert cli(*shlex.split(command)[1:], "--evaluator", "none", "--pairs", "1").code == 0
+        assert cli(*shlex.split(command)[1:], "--pairs", "1").code == 0
     # What was changed is committed: its base is that of the A/B. What names one commit twice is refused.
     hint = cli("criteria", "--predicate", f"1={predicate}", "--reason", "done", "--json").error["hint"]
     assert f"1={predicate.replace('HEAD, WORK', ', '.join(named))}" in hint

@@ -91,6 +91,34 @@ def test_codes_that_differ_in_the_evaluator_alone(ready: Cli, git: Git, folder: 
     assert (refused.code, "tools/bench.sh" in refused.err, "--evaluator none" in refused.err) == (2, True, True)
 
 
+def test_a_program_of_one_file_is_compared_as_printed(cli: Cli, git: Git, folder: Path) -> None:
+    """What measures itself: `next` and `compare` say that each side is measured by its own, while there are two."""
+    (folder / "bench.sh").write_text("echo METRIC step_ms=100\n")
+    assert cli("start", "speed", "--prefix", "SPEED", "--metric", "step_ms:min:ms").code == 0
+    git("add", ".")
+    git("commit", "-q", "-m", "The benchmark")
+    assert cli("run", "--title", "As it was", "--", "sh", "bench.sh").code == 0
+    (folder / "bench.sh").write_text("echo METRIC step_ms=90\n")
+    assert cli("run", "--title", "Faster", "--", "sh", "bench.sh").code == 0
+    base = f"ab --code {git('rev-parse', '--short=9', 'HEAD').strip()} WORK --like"
+    [step] = cli("next", "--json").data["steps"]
+    compared = cli("compare", "SPEED-000", "SPEED-001", "--json").data["numbers"]
+    assert step["command"] == f"logbook {base} SPEED-001/1 --evaluator none"
+    assert compared["command"] == f"logbook {base} SPEED-000/1 --evaluator none"
+    git("stash", "-q")
+    assert cli("next", "--json").data["steps"][0]["command"] == "logbook ab --help"
+    assert not cli("compare", "SPEED-000", "SPEED-001", "--json").data["numbers"]["command"]
+    git("stash", "pop", "-q")
+    (folder / "other.py").write_text("True\n")
+    git("add", "other.py")
+    assert cli("next", "--json").data["steps"][0]["command"] == f"logbook {base} SPEED-001/1"
+    git("rm", "-q", "-f", "other.py")
+    answer = cli(*step["command"].split()[1:], "--max-pairs", "1", "--json")
+    assert -0.11 < change(answer) < -0.09
+    by_commit = cli("compare", "SPEED-000", "SPEED-001", "--axis", "commit")
+    assert "files that are no code" not in by_commit.out
+
+
 def test_an_evaluator_that_is_the_same_needs_no_word(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "tools/bench.sh").write_text(BENCH)
     answer = ready("ab", "--code", "main", "WORK", "--max-pairs", "2", "--json", *COMMAND)
