@@ -7,7 +7,7 @@ from msgspec import Struct
 from logbook_agent.findings.comparison import answer_lines
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparisons import designed
-from logbook_agent.findings.contrast import Contrasted, against_baseline, contrast
+from logbook_agent.findings.contrast import Contrasted, against_baseline, asked_of, contrast
 from logbook_agent.findings.protocol import NOWHERE, TypingPlace
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, checked
@@ -54,6 +54,8 @@ def compare(
             workspace.warnings.append(f"--base {base} is not used: {used}")
         return _answered(book, findings, answer)
     one = against_baseline(book, asked, here) if baseline else contrast(book, asked, here)
+    asked_in = [a.entry for a in reversed(findings.comparisons.answers)] if one.command else []
+    one = asked_of(one, [findings.entry(e) for e in asked_in if findings.thread.standing[e].withdrawn is None])
     workspace.warnings += findings.baseline_doubts if baseline else []
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     workspace.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]

@@ -3,7 +3,7 @@ table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -16,11 +16,12 @@ from logbook_agent.findings.tables.axes import differing
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.comparison import CODE_AXIS, COMMIT, WORK
-from logbook_agent.model.entry import entry_of
+from logbook_agent.model.comparison import CODE_AXIS, COMMIT, OF_CODE, WORK, Comparison
+from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
+from logbook_agent.text.commands.flags import ANY
 from logbook_agent.text.phrases import bounded, counted, listed
 
 MOST_ROWS = 40
@@ -31,7 +32,8 @@ _SHOWN = 4
 class Contrasted(Struct, frozen=True, kw_only=True):
     """The rows of a contrast as a table. `residue` has the values of each side by the names in which the sides differ
     beside the axis, `mixed` names in which rows of one side do; `is_reported`: an imported source tells about rows;
-    `answered_by` is the entry whose comparison answers the question, and `command` makes one where there is none."""
+    `answered_by` is the entry whose comparison answers the question, and `command` makes one where there is none.
+    `first` has a row of each side."""
 
     asked: Contrast
     table: Table
@@ -41,6 +43,7 @@ class Contrasted(Struct, frozen=True, kw_only=True):
     command: str = ""
     answered_by: str = ""
     is_reported: bool = False
+    first: tuple[Case, ...] = ()
 
     @property
     def settle(self) -> str:
@@ -58,6 +61,8 @@ class Contrasted(Struct, frozen=True, kw_only=True):
         if not names:
             return "where both were measured, the sides differ in no setting and no code that is recorded"
         why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
+        if not self.command and {*names} <= {*OF_CODE}:
+            return f"{why}, and the changes that a side ran are in no commit and not in the working tree"
         if not self.command:
             return f"{why}, and logbook ab cannot vary {listed(names, _SHOWN)}"
         return f"{why}; to settle {'it' if len(names) == 1 else 'one difference alone'}: {self.command}"
@@ -143,6 +148,7 @@ def beside(
         residue=apart,
         mixed=tuple(dict.fromkeys(name for own in of.values() for name in residue([item.case for item in own]))),
         is_reported=is_reported,
+        first=tuple(item.case for item in firsts),
         command=next(filter(None, commands), ""),
     )
 
@@ -243,3 +249,25 @@ def _answers(record: Record, found: Contrasted) -> bool:
     return (
         stated is not None and found.asked.axis == stated.question.axis and {*found.sides} <= {*stated.question.values}
     )
+
+
+def asked_of(found: Contrasted, entries: Iterable[Entry]) -> Contrasted:
+    """The contrast; one whose rows differ in one thing that an A/B of these entries has compared by their command, with
+    that instead of another one to make."""
+    names = [found.asked.axis] if found.asked.axis is not None else [*found.residue]
+    [name, *more] = names or [""]
+    by = next((e.id for e in entries if not more and e.comparison and _asks(e.comparison, name, found.first)), None)
+    return structs.replace(found, answered_by=by, command=f"logbook compare {by}") if by and found.command else found
+
+
+def _asks(stated: Comparison, name: str, rows: Sequence[Case]) -> bool:
+    """Whether an A/B compares rows, which differ in what has this name, by their command."""
+    axis, run = stated.question.axis, stated.run
+    if run is None or ({name, axis} - {*OF_CODE} and name != axis):
+        return False
+    words = {tuple(word.replace(ANY, value) for word in run.argv) for value in stated.question.values}
+    if axis == CODE_AXIS:
+        sides = {code.key for code in stated.code.values()}
+        return {row.code for row in rows} == sides and {row.command for row in rows} == words
+    values = {item.key(axis) for item in frame_of(rows).items}
+    return values <= {*stated.question.values} and {row.command for row in rows} <= words
