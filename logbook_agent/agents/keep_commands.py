@@ -5,6 +5,7 @@ from __future__ import annotations
 from logbook_agent.agents.keeping import Decided, DecisionRequest, decide
 from logbook_agent.cli.options import Common, Text, argument, option, prose_option
 from logbook_agent.model.entry import DECISION
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line
 
 _ID = argument("ID", "The entry with the code.", ...)
@@ -70,7 +71,8 @@ def _text(decided: Decided) -> str:
         more = "" if decided.is_committed else " and changes"
         lines.append(f"commit: {entry.commit[:9]}{', the one that was measured' if decided.is_measured else more}")
     if decided.undo:
-        lines.append(f"to take its changes back: {decided.undo}")
+        stays = f"; {listed(decided.left, 3)} stays as it is: that of the base measured both sides"
+        lines.append(f"to take its changes back: {decided.undo}{stays if decided.left else ''}")
     if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
     elif not decided.is_in_head:

@@ -40,7 +40,8 @@ class DecisionRequest(Struct, frozen=True, kw_only=True):
 class Decided(Struct, frozen=True, kw_only=True):
     """The decision as it was recorded, and the next action that it `closes`. Not `is_committed`: the commit of the code
     that was kept lacks changes of it. Not `is_in_head`: that commit is on another branch. `is_measured`: another commit
-    was named, which holds the one that was measured. `undo`: what to type to take back what was discarded."""
+    was named, which holds the one that was measured. `undo`: what to type to take back what was discarded, but for the
+    files of `left`, which were not measured as they are here, for the base's measured both sides."""
 
     entry: Entry
     closes: str | None = None
@@ -48,6 +49,7 @@ class Decided(Struct, frozen=True, kw_only=True):
     is_measured: bool = False
     is_in_head: bool = True
     undo: str = ""
+    left: tuple[str, ...] = ()
 
 
 _NO_COMMIT: tuple[None, list[str], bool] = (None, [], False)
@@ -79,7 +81,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             hint = (
                 "commit its changes, and type this again"
                 if is_dirty
-                else ": ".join(completing(workspace, found, record, *ran, lacks))
+                else ": ".join(completing(workspace, book, found, record, *ran, lacks))
             )
         raise UsageError(
             f"{record.id} was {'kept' if request.kept else 'discarded'} already, by {earlier['id']}",
@@ -103,8 +105,10 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         made = create_entry(workspace, book, structs.replace(draft, fields=fields, kept=request.kept, commit=commit))
     if request.kept:
         workspace.warnings += _warned(found, record.id)
+    stated = record.entry.comparison
     return book, Decided(
         entry=made,
+        left=tuple(one.path for one in stated.evaluator if one.differed) if stated is not None else (),
         closes=actions[0]["next_lead"] if actions else None,
         is_committed=not lacks,
         is_measured=is_measured,

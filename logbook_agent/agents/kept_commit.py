@@ -14,7 +14,6 @@ from logbook_agent.agents.patching import committed
 from logbook_agent.findings.advice import ab_afresh, ab_codes, into_branch, keep, show
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.synopses import is_exact
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, code_hash, code_name
 from logbook_agent.model.entry import NEXT_ACTION
@@ -69,7 +68,7 @@ def commit_of(
 def undo(workspace: Workspace, book: Book, record: Record, run: Run, code: Code) -> str:
     """What to type to take back the code of an entry's run that the working tree has, also where it was committed
     since; of a comparison what the commit that was tested changed. Empty where it has not got it."""
-    if not is_exact(code):
+    if not _is_kept_as_it_ran(book, code):
         return ""
     is_left = code.kept and _look(workspace, run).facts().code.identity == code.identity
     if not is_left and (place := repository_of(workspace.cwd)) is not None:
@@ -93,13 +92,13 @@ def is_in(workspace: Workspace, commit: str, of: str = "HEAD") -> bool:
 
 
 def completing(
-    workspace: Workspace, found: Findings, record: Record, run: Run, code: Code, lacks: Sequence[str]
+    workspace: Workspace, book: Book, found: Findings, record: Record, run: Run, code: Code, lacks: Sequence[str]
 ) -> tuple[str, str]:
     """What to do where HEAD lacks files of the code that was kept, and the command for it: what brings them in; where
     HEAD has others in their place, a comparison of these with the code as it was before, and after that the commit."""
     place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *lacks]
     if place is not None and read_git(place.top, words, workspace.environ).code == 0:
-        if not is_exact(code):
+        if not _is_kept_as_it_ran(book, code):
             return "put its changes back by hand, which were not kept as they ran, and commit them", show(record.id)
         return "its changes have to be put back and committed first", f"logbook patch {record.id} --apply"
     compared = {
@@ -196,7 +195,7 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
     ran, why, command = code_of(record), "", keep(about)
     commit, lacks, is_dirty = commit_of(workspace, book, *ran, None) if ran is not None else (None, (), False)
     if ran is not None and lacks and not is_dirty:
-        why, command = completing(workspace, found, record, *ran, lacks)
+        why, command = completing(workspace, book, found, record, *ran, lacks)
     elif ran is not None and lacks:
         command = _committing(workspace, book, about, ran[1], lacks)
         why = "" if command else "the working tree has other changes, too: commit those that were tested"
@@ -212,6 +211,8 @@ def _completed(workspace: Workspace, book: Book, found: Findings, step: OpenStep
                 f"type this to have one; or, if HEAD holds the code as another commit, `{in_head}`; or discard {about}"
             )
             command = f"git branch {about.lower()}-{commit[:9]} {commit[:9]}"
+    elif ran is not None and not lacks and step.text == to_commit(about):
+        why = "HEAD holds them by now, and the decision does not name that commit yet"
     return structs.replace(step, why="; ".join(filter(None, [step.why, why])), command=command)
 
 
@@ -252,6 +253,11 @@ def _kept_diff(book: Book, code: Code) -> bytes:
     """What git told of the changes of a code; empty where nothing was kept of them."""
     kept = code.diff_kept
     return book.files.read(book.folder / kept, limit=_MOST_BYTES) if kept is not None else b""
+
+
+def _is_kept_as_it_ran(book: Book, code: Code) -> bool:
+    """Whether a diff was recorded whole, with what looks like a secret."""
+    return code.diff_sha256 is None or hashlib.sha256(_kept_diff(book, code)).hexdigest() == code.diff_sha256
 
 
 def _lacking(book: Book, code: Code, here: CodeFacts, look: CodeLook) -> list[str]:

@@ -284,8 +284,8 @@ def discard(entry_id: str, why: str) -> str:
 
 def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHERE) -> str:
     """What to type to decide on the code of a comparison that is settled, or that no practical number of pairs settles:
-    to keep what is better, unless the base's branch holds it by now; to discard what is worse, while the code here has
-    it, and what is neither, while it is uncommitted. Empty where nothing is to be decided."""
+    to keep what is better, unless the base's branch holds it by now; to discard what is not, while the code here has
+    it. Empty where nothing is to be decided."""
     if stated is None or stated.question.axis != CODE_AXIS or not _has_command(stated):
         return ""
     if not answer.is_settled and not answer.is_hopeless:
@@ -297,9 +297,8 @@ def decide(answer: Answer, stated: Comparison | None, here: TypingPlace = NOWHER
         return keep(answer.entry) if not is_in and here.held(stated, side, into) in (WORK, ELSEWHERE) else ""
     if "@" not in stated.question.base:
         return ""
-    where, worse = here.keeps(stated, "HEAD"), found.get(Outcome.WORSE)
-    is_asked = where if worse is not None else where == WORK
-    return discard(answer.entry, claim(answer, worse or answer.goals[0])) if is_asked else ""
+    why = claim(answer, found.get(Outcome.WORSE) or answer.goals[0])
+    return discard(answer.entry, why) if here.keeps(stated, "HEAD") else ""
 
 
 def into_branch(stated: Comparison, here: TypingPlace) -> str:

@@ -19,6 +19,7 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import freed, subject
 from logbook_agent.findings.summaries import baseline_cases, is_case, unit_of
 from logbook_agent.findings.thread import Thread
+from logbook_agent.model.comparison import CODE_AXIS, COMMIT
 from logbook_agent.model.gates import REPORTED, is_far
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
@@ -277,7 +278,8 @@ class _Ranking:
             run=own[0][1]["runs"][0],
             label=labels.pop() if len(labels) == 1 else None,
             config=_brief(config, config),
-            apart=_brief(first["apart"], first["apart"]),
+            # A code of several entries has one name, and many commits.
+            apart=_brief(first["apart"], (n for n in first["apart"] if n != COMMIT or CODE_AXIS not in first["apart"])),
             problem=_brief({**dict(place), **config}, (n for n, _ in place if n in self._between)),
             flags=_brief(config, varied(self._config[other] for other in self._problems[place])),
             cases=len(self._problems[place]),

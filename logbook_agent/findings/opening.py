@@ -4,7 +4,7 @@ what is open and what would settle it, what failed, what comes next."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 

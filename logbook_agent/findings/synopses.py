@@ -242,13 +242,13 @@ def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]
 def _lost(stated: Comparison, gone: Collection[str], here: TypingPlace) -> str:
     if lacks := sorted({code.commit for code in stated.code.values() if code.commit} & {*gone}):
         return f"this clone lacks {listed([commit[:9] for commit in lacks], 2)}"
-    changed = [code_name(side) for side, code in stated.code.items() if not is_exact(code)]
+    changed = [code_name(side) for side, code in stated.code.items() if not _is_exact(code)]
     # What is in the working tree still needs no copy.
     is_asked = bool(changed) and (stated.question.axis == CODE_AXIS or here.another(stated, stated.question.base))
     return f"the changes of {listed(changed, 2)} were not kept as they ran" if is_asked else ""
 
 
-def is_exact(code: Code) -> bool:
+def _is_exact(code: Code) -> bool:
     """Whether the diff that ran is the one that was kept, if there was one. A file is called by the digest of what it
     holds; one that was recorded without its secrets holds something else."""
     digest, kept = code.diff_sha256 or "", (code.diff_kept or "").rpartition("/")[2].partition(".")[0]

@@ -32,7 +32,7 @@ from logbook_agent.running.provenance.git_calls import (
     try_git,
     write_git,
 )
-from logbook_agent.store.folder import Folder
+from logbook_agent.store.folder import Folder, writing
 from logbook_agent.store.places import checkouts_folder, repository_of
 from logbook_agent.store.processes import is_in_use
 
@@ -294,7 +294,8 @@ def _taken(above: Path, name: str) -> Iterator[Path]:
             try:
                 with contextlib.ExitStack() as own:
                     for folder in (above, slot.parent):
-                        folder.mkdir(mode=0o700, exist_ok=True)
+                        with writing(folder):
+                            folder.mkdir(mode=0o700, exist_ok=True)
                     own.enter_context(_held(slot, timeout_s=_CLEANED_S))
                     slot.mkdir(mode=0o700)
                     own.callback(Folder(above).remove_tree, slot)

@@ -63,6 +63,15 @@ def test_a_lucky_case_is_compared_and_is_no_winner(started: Cli, folder: Path) -
     issue = re.sub(r"<!--.*?-->", "", started("sync", "--create", "--repo", "a/b", "--dry-run").out, flags=re.DOTALL)
     assert said in issue
     assert "112." not in issue.partition("### MOE-000")[0]
+    # The medians are those of the pairs, as in the table: what was measured before stands in rows of its own.
+    [finding] = started("compare", "MOE-000", "--json").data["answer"]["findings"]
+    table = started("table", "MOE-000", "--json").data
+    columns = [column["name"] for column in table["columns"]]
+    pairs = [dict(zip(columns, row, strict=True)) for row in table["values"] if "comparison" in row]
+    assert {row["mode"]: row["tflops"] for row in pairs} == {
+        "old": finding["base"]["median"],
+        "new": finding["other"]["median"],
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.model.errors import StoreError
 from logbook_agent.running.provenance.worktrees import checkout_folder, checkout_of
 
 CLEANING = """
@@ -46,3 +47,17 @@ def test_a_folder_at_the_same_path_again_is_not_taken_for_the_last_one(
             other.kill()
             other.communicate()
     assert list((tmp_path / "temporary").glob("logbook-checkouts-*/*/[0-9]*")) == []
+
+
+def test_a_place_for_checkouts_that_cannot_be_made_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    for words in ("init -q", "-c user.name=A -c user.email=a@b commit -q --allow-empty -m first"):
+        subprocess.run(["git", *words.split()], cwd=tmp_path / "work", check=True)
+    checkout = checkout_of(tmp_path / "work", os.environ)
+    with checkout_folder(checkout) as slot:
+        folder = slot.parent
+    folder.parent.mkdir(mode=0o700)
+    folder.touch()
+    with pytest.raises(StoreError, match="cannot write"), checkout_folder(checkout):
+        pass
