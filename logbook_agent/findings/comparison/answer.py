@@ -92,6 +92,11 @@ class Finding(Struct, frozen=True, kw_only=True):
         return self.is_settled and not (self.is_watched and self.outcome is Outcome.NO_DIFFERENCE)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether a watched metric was one number in all pairs, of which more would say no more."""
+        return self.is_watched and not self.is_settled and len({*self.base.values, *self.other.values}) == 1
+
+    @property
     def lacks_pairs(self) -> bool:
         """Whether more pairs may settle it."""
         return self.lacks is not None and self.lacks.what == "pairs"

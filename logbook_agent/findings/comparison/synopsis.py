@@ -29,7 +29,8 @@ def synopsis(answer: Answer) -> str:
     found = _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
     twins = listed(answer.twins[::-1], answer_lines.SHOWN_SAME)
     again = [f"the same was asked in {twins}"] if twins else []
-    return "; ".join([*answer_lines.first_words(answer, answer_lines.SHORTLY), found, *again])
+    by = [f"measured with {listed(answer.evaluator, answer_lines.SHOWN_SAME)} of the base"] if answer.evaluator else []
+    return "; ".join([*answer_lines.first_words(answer, answer_lines.SHORTLY), found, *by, *again])
 
 
 def cases_of(answer: Answer) -> list[_Case]:
@@ -122,6 +123,8 @@ def _beside(f: Finding, first: Finding) -> str:
     """`tflops +966%`, with the outcome where it is another than that of the first finding."""
     if f.outcome is Outcome.NO_DIFFERENCE:
         return f"no difference in {f.metric}"
+    if f.is_constant:
+        return f"{f.metric} is the same"
     if f.change is None:
         return f"no number of {f.metric}"
     text = f"{f.metric} {words.signed(f.change)}"

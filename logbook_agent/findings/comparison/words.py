@@ -88,6 +88,8 @@ def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, na
         least = answer.question.minimum_effect
         of = f" of {percent(least)}% or more" if least != MINIMUM_EFFECT else ""
         return f"{side} and {base} show no difference{of} in {name}{case}"
+    if finding.is_constant:
+        return f"{side} and {base}{case} have the same {name} in all pairs"
     # What was found to be better and was discarded lacks nothing: it is said as it was found.
     if finding.outcome is Outcome.OPEN and finding.lacks is not None:
         seen = f", {signed(change)} so far" if change is not None else ""
@@ -149,7 +151,7 @@ def _times(ratio: float) -> str:
 
 
 def _needs(answer: Answer, finding: Finding) -> str:
-    is_told = finding.lacks_pairs and finding.is_practical and not answer.is_discarded
+    is_told = finding.lacks_pairs and finding.is_practical and not (answer.is_discarded or finding.is_constant)
     return f"needs {more_pairs(finding)}" if is_told else ""
 
 
