@@ -69,6 +69,8 @@ _WHOLE = re.compile(rf"(?P<value>[^{PART}]*)")
 _LINE_END = re.compile(rf"{_B}*(?:\n|\Z)")
 # if token == "else": a parser's, most likely.
 _COMPARED = ("==", "===", "!=", "!==")
+# `bf16[128,256]{1,0}` and `--max_seq_len=4096` are what a parser meets.
+_NO_KEY = re.compile(r"^-|[][{}()<>,;: ]")
 _LONG_DIGEST = re.compile(r"[0-9a-f]{32,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # What stands before a name that a word of a command begins with. Behind `sh -c` that word is a script, not one value.
 _WORD = re.compile(rf"(?P<script>{PART}-[a-z]*c)?{PART}-{{0,2}}\Z")
@@ -137,7 +139,8 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
     elif head["open"] is not None:
         is_ordinary = not looks_secret(value)
     elif kind in OF_MANY and head["assign"] in _COMPARED:
-        is_ordinary = not looks_random(kind, value) and _LONG_DIGEST.fullmatch(value) is None
+        is_random = looks_random(kind, value) and _NO_KEY.search(value) is None
+        is_ordinary = not is_random and _LONG_DIGEST.fullmatch(value) is None
     elif head["keyed"] and "\n" in text[named.end() : head.start("keyed")]:
         is_ordinary = _KEY_OF_NAME.search(before(text, named.start())) is None
     else:
