@@ -156,8 +156,8 @@ def _needs(answer: Answer, finding: Finding) -> str:
 
 
 def to_settle(answer: Answer, finding: Finding) -> str:
-    """What an open finding needs; empty where it is settled or discarded."""
-    match finding.lacks if not answer.is_discarded else None:
+    """What an open finding needs; empty where it is settled or discarded, or more would say no more."""
+    match finding.lacks if not (answer.is_discarded or finding.is_constant) else None:
         case None:
             return ""
         case Lacks("pairs"):
