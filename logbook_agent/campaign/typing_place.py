@@ -136,7 +136,7 @@ class _Here:
         return self._place is not None and is_same_code(self._place, *given, one, other)
 
     def _code(self, name: str, other: str) -> str | None:
-        commit, rival = self.of(name), other if _HASH.fullmatch(other) else self.of(other)
+        commit, rival = (one if _HASH.fullmatch(one) else self.of(one) for one in (name, other))
         if commit is None or rival is None or self._place is None:
             return None
         return commit if self._is_same(commit, rival) else None

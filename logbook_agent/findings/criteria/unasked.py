@@ -105,7 +105,7 @@ def _built(facts: Facts, command: Sequence[str]) -> str:
 
 def _not_there(facts: Facts, base: str, side: str) -> str:
     """Why no commits of two codes can be compared yet; empty where they can."""
-    asked_in = {answer.entry for answer in facts.answers if answer.entry not in facts.discarded}
+    asked_in = {answer.entry for answer in facts.answers} - {*facts.discarded, *facts.kept}
     for (entry, tested), branches in facts.branches.items():
         if side in branches and "@" not in tested and entry in asked_in:
             return f"{entry} compared changes on {side}; once they are committed: logbook keep {entry}"
