@@ -262,7 +262,7 @@ class _Ranking:
 
     def _best(self, key: str, place: Key, own: Sequence[Tried]) -> BestCase:
         """The best case `key` of the problem at its place, measured by the runs in `own`."""
-        first, config = self._cases[key][0][1], self._config[key]
+        first, config = own[0][1]["apart"], self._config[key]
         values = [value for _, case in own for value in case["values"]]
         labels = {case["label"] for _, case in own}
         problems = dict.fromkeys(text for _, case in own if not case["accepted"] for text in case["problems"])
@@ -279,7 +279,7 @@ class _Ranking:
             label=labels.pop() if len(labels) == 1 else None,
             config=_brief(config, config),
             # A code of several entries has one name, and many commits.
-            apart=_brief(first["apart"], (n for n in first["apart"] if n != COMMIT or CODE_AXIS not in first["apart"])),
+            apart=_brief(first, (name for name in first if name != COMMIT or CODE_AXIS not in first)),
             problem=_brief({**dict(place), **config}, (n for n, _ in place if n in self._between)),
             flags=_brief(config, varied(self._config[other] for other in self._problems[place])),
             cases=len(self._problems[place]),
