@@ -200,5 +200,6 @@ def _basis(answer: Answer, found: Sequence[Finding]) -> str:
     pairs = counted(counts[-1], "pair") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} pairs each"
     level = f"{found[0].level:.0%} intervals" if any(f.low is not None for f in found) else ""
     sittings = f" in {counted(answer.sittings, 'sitting')}" if answer.sittings else ""
+    sittings = ", replicated in another sitting" if all(f.is_replicated for f in found) else sittings
     other = words.freed(answer, *answer.question.sides)
     return f"({'; '.join(filter(None, [level, f'{pairs}{sittings}', other]))})"

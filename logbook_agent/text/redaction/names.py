@@ -58,6 +58,8 @@ _REFERENCE = re.compile(
     r"\$(?:[A-Za-z_]\w*|\{\{?[^}]*\}{0,2}|\(.*)|%[A-Za-z_]\w*%|<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\[redacted:.*", re.DOTALL
 )
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")
+# A code: `WORK+9f6d9bb`, `main@3f2a9c01d`, `3f2a9c01d+aa3e720`.
+_CODE = re.compile(r"WORK\+[0-9a-f]{7}|[A-Za-z][\w./-]*@[0-9a-f]{9}|[0-9a-f]{9}\+[0-9a-f]{7}")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
 # A word of small letters, capitals and digits: no name of parts, no digest.
 _MIXED = re.compile(r"(?<![A-Za-z0-9])(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}", re.ASCII)
@@ -135,7 +137,7 @@ def is_secret_value(name: str, kind: str, value: str) -> bool:
         return False
     if (is_number and kind in ("token", "auth")) or value.lower() in _SWITCHES or value.startswith(_NO_SECRET):
         return False
-    if is_reference(value) or _QUANTITY.fullmatch(value) is not None:
+    if is_reference(value) or _QUANTITY.fullmatch(value) is not None or _CODE.fullmatch(value) is not None:
         return False
     own, plain = name.upper().replace("-", "_"), value.upper().replace("-", "_")
     attribute = _ATTRIBUTE.fullmatch(value)

@@ -71,6 +71,7 @@ ORDINARY = [
     "T-000 run 1 [secret]: finished in 0.02 s; [token]: dropped 12 of 4096",
     "ssh_key: ~/.ssh/id_ed25519 top token=\u2581hello token: \u0120world",
     "Hypothesis: per-token routing; SSH_AUTH_SOCK=/tmp/ssh-abc/agent.12",
+    "Token by token: WORK+9f6d9bb has 70% less than main@3f2a9c01d, key: fast@3f2a9c01d, token: 3f2a9c01d+aa3e720",
     "if token == 'bf16[128,256]{1,0}' or token != '--max_seq_len=4096': x()",
     "if token[0] == \"[\" or token == '},': x(); if token != \"end_of_line\": y(); if self.token === 'else': z()",
 ]
