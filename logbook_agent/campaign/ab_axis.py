@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from logbook_agent.campaign.code_guard import CodeGuard
-from logbook_agent.model.comparison import Evaluator
+from logbook_agent.model.comparison import OF_CODE, Evaluator
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
@@ -157,6 +157,12 @@ def _no_place(axis: AbAxis, command: Sequence[str], cwd: str) -> UsageError:
             f"the command has no flag for {axis.name}",
             cause=f"it has one for {near}",
             hint=f"logbook ab {axis_option(near, axis.values)} {command_line(typed)}",
+        )
+    if axis.name in OF_CODE:
+        return UsageError(
+            f"--axis {axis.name} names no flag of the command",
+            cause="two codes are not compared by a flag: each runs in a checkout of its own",
+            hint=f"logbook ab --code {command_line(axis.values[:2])} {command_line(typed)}",
         )
     words = [*typed, f"--{axis.name.replace('_', '-')}", ANY]
     return UsageError(

@@ -99,9 +99,10 @@ _LOOKED_AT = 3
 
 
 def nothing_settled(
-    records: Records, thread: Thread, answers: Sequence[Answer], here: TypingPlace, *, is_open: bool
+    records: Records, thread: Thread, answers: Sequence[Answer], here: TypingPlace, *, is_open: bool, is_discarded: bool
 ) -> tuple[str, str]:
-    """Why nothing is settled, and the command that compares something. `is_open`: a comparison is open."""
+    """Why nothing is settled, and the command that compares something. `is_open`: a comparison is open; `is_discarded`:
+    one was discarded."""
     if is_open:
         return "No comparison is settled yet.", ""
     if answers:
@@ -113,7 +114,8 @@ def nothing_settled(
         return why + first, way.command or show(last.entry)
     counted = [s["id"] for s in thread.counted if s["rows"]]
     if any(s["rows"] > s["failed_rows"] for s in thread.counted):
-        why = "No two cases were compared in pairs, so no difference between them is settled."
+        made = "What was compared in pairs was discarded" if is_discarded else "No two cases were compared in pairs"
+        why = f"{made}, so no difference between {'cases' if is_discarded else 'them'} is settled."
     elif counted:
         return "No result counts: all failed.", show(counted[-1])
     elif any(s["rows"] for s in thread.summaries):

@@ -281,7 +281,9 @@ class Findings:
             retried = {one.entry for one in found.answers if one.is_failed}
             asked = [a for a in self.answers if a.failure is None or a.entry in retried]
             is_open = bool(found.left) or any(a.pairs for a in asked)
-            not_settled, command = nothing_settled(self.records, thread, asked, self.here, is_open=is_open)
+            is_discarded = any(a.is_discarded and a.pairs for a in self.comparisons.answers)
+            given = self.records, thread, asked, self.here
+            not_settled, command = nothing_settled(*given, is_open=is_open, is_discarded=is_discarded)
             # A help is no advice where a whole command stands.
             is_help = command.endswith(" --help")
             command = "" if is_help and any(map(has_command, unmet(thread.header))) else command

@@ -3,7 +3,6 @@ next."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime
 
@@ -100,9 +99,7 @@ def of_comparisons(
         codes={_codes(a) for a in answers}, again=again, failed={a.entry for a in failed}, now=now, here=here
     )
     in_order = {a.entry: a for a in (*shown, *failed)}.values()
-    named = Counter(_code_names(a) for a in in_order)
-    told = [structs.replace(a, is_namesake=bool(names := _code_names(a)) and named[names] > 1) for a in in_order]
-    made = [_synopsis(records, thread, a, asked) for a in told]
+    made = [_synopsis(records, thread, a, asked) for a in in_order]
     return tuple(one for one in made if one.command or not one.is_failed)
 
 
@@ -136,11 +133,6 @@ def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str
         for a in before
         if last.pairs and not a.is_settled and a.question.minimum_effect < last.question.minimum_effect
     }
-
-
-def _code_names(answer: Answer) -> tuple[str, ...]:
-    """The names of the codes that an answer compares; empty for another axis."""
-    return tuple(map(code_name, answer.question.values)) if answer.question.axis == CODE_AXIS else ()
 
 
 def _names(answer: Answer) -> tuple[str, ...]:

@@ -167,3 +167,28 @@ def test_changes_that_were_taken_back_already(ready: Cli, folder: Path) -> None:
     assert ready("patch", "SPEED-000", "--undo").code == 0
     assert "the working tree is so already" in ready("patch", "SPEED-000", "--undo").err
     assert ready("next", "--json").data["nothing_left"].startswith("nothing is left to do here")
+
+
+def test_the_code_is_no_flag_of_a_command(ready: Cli, folder: Path) -> None:  # noqa: F811
+    assert ready("run", *COMMAND).code == 0
+    (folder / "speed.txt").write_text("80")
+    hint = ready("ab", "--json", "--axis", "code=HEAD,WORK", *COMMAND).error["hint"]
+    assert hint == "logbook ab --code HEAD WORK -- python3 bench.py"
+    assert ready(*shlex.split(hint)[1:]).code == 0
+    assert ready("discard", "SPEED-001", "--why", "not this").code == 0
+    assert ready("next", "--json").data["steps"][0]["why"].startswith("What was compared in pairs was discarded")
+
+
+def test_a_kept_decision_is_not_asked_for_again(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    predicate = "compared: {axis: code, values: [base, faster], for_each: {topk: [1, 4]}, settled: true}"
+    git("tag", "base")
+    assert ready("criteria", "--add", "faster", "--predicate", predicate).code == 0
+    (folder / "speed.txt").write_text("80")
+    (folder / "same.py").write_text("x = 1\n")
+    git("add", "same.py")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND, "--topk", "2").code == 0
+    assert ready("keep", "SPEED-000").code == 0
+    git("commit", "-q", "-a", "-m", "Faster")
+    assert ready("keep", "SPEED-000").code == 0
+    [criterion] = ready("criteria", "--json").data["criteria"]
+    assert "keep" not in str(criterion), criterion
