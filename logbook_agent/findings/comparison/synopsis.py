@@ -115,14 +115,14 @@ def _of_one(answer: Answer, found: _Case) -> str:
     others = [f"the same in {listed(alike, _SHOWN)}"] if alike else []
     # What got worse comes before.
     alike += [f.metric for f in found if f.is_watched and f.outcome is Outcome.WORSE]
-    others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]
+    others += [_beside(answer, f, first) for f in found if f is not first and f.metric not in alike]
     return "; ".join([f"{words.claim(answer, first)} ({words.basis(answer, first, first.sittings)})", *_some(others)])
 
 
-def _beside(f: Finding, first: Finding) -> str:
+def _beside(answer: Answer, f: Finding, first: Finding) -> str:
     """`tflops +966%`, with the outcome where it is another than that of the first finding."""
     if f.outcome is Outcome.NO_DIFFERENCE:
-        return f"no difference in {f.metric}"
+        return f"{words.no_difference(answer)} in {f.metric}"
     if f.is_constant:
         return f"{f.metric} is the same"
     if f.change is None:

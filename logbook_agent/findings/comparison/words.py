@@ -85,9 +85,7 @@ def subject(answer: Answer, side: str) -> str:
 def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, name: str, case: str) -> str:
     change, side = finding.change, f"{axis}{side}"
     if finding.outcome is Outcome.NO_DIFFERENCE:
-        least = answer.question.minimum_effect
-        of = f" of {percent(least)}% or more" if least != MINIMUM_EFFECT else ""
-        return f"{side} and {base} show no difference{of} in {name}{case}"
+        return f"{side} and {base} show {no_difference(answer)} in {name}{case}"
     if finding.is_constant:
         return f"{side} and {base}{case} have the same {name} in all pairs"
     # What was found to be better and was discarded lacks nothing: it is said as it was found.
@@ -104,6 +102,11 @@ def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, na
     if finding.unit is not None and "/" in finding.unit:
         return f"{side} has {size} {'less' if less else 'more'} {name} than {base}{case}"
     return f"{side} has {size} {'lower' if less else 'higher'} {name} than {base}{case}"
+
+
+def no_difference(answer: Answer) -> str:
+    least = answer.question.minimum_effect
+    return "no difference" + (f" of {percent(least)}% or more" if least != MINIMUM_EFFECT else "")
 
 
 def _is_only_time(answer: Answer) -> bool:
