@@ -262,7 +262,7 @@ class _Ranking:
 
     def _best(self, key: str, place: Key, own: Sequence[Tried]) -> BestCase:
         """The best case `key` of the problem at its place, measured by the runs in `own`."""
-        first, config = own[0][1]["apart"], self._config[key]
+        apart, config = own[-1][1]["apart"], own[-1][1]["config"]
         values = [value for _, case in own for value in case["values"]]
         labels = {case["label"] for _, case in own}
         problems = dict.fromkeys(text for _, case in own if not case["accepted"] for text in case["problems"])
@@ -278,8 +278,8 @@ class _Ranking:
             run=own[0][1]["runs"][0],
             label=labels.pop() if len(labels) == 1 else None,
             config=_brief(config, config),
-            # A code of several entries has one name, and many commits.
-            apart=_brief(first, (name for name in first if name != COMMIT or CODE_AXIS not in first)),
+            # The name of a code has its commit.
+            apart=_brief(apart, (name for name in apart if name != COMMIT or CODE_AXIS not in {**config, **apart})),
             problem=_brief({**dict(place), **config}, (n for n, _ in place if n in self._between)),
             flags=_brief(config, varied(self._config[other] for other in self._problems[place])),
             cases=len(self._problems[place]),

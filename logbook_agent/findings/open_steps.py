@@ -16,13 +16,17 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from logbook_agent.findings.advice import accept, judge_met
+from logbook_agent.findings.advice import accept, judge_met, measure
 from logbook_agent.findings.attempts import withheld
 from logbook_agent.findings.carried_out import commands_in
+from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.synopses import Synopsis
 from logbook_agent.findings.thread import Thread
+from logbook_agent.model.entry import HYPOTHESIS
 from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.record import Record, is_made
 from logbook_agent.model.summary import Summary
+from logbook_agent.text.phrases import counted
 
 StepKind = Literal[
     "criterion", "plan", "run", "comparison", "decision", "next action", "replication", "first comparison"
@@ -171,3 +175,31 @@ def _criterion(number: int, criterion: Criterion) -> OpenStep:
         settles=criterion.text,
         command=judge_met(number) if is_judged else computed.command if computed else "",
     )
+
+
+def is_waiting(step: OpenStep) -> bool:
+    """Whether an entry waits for its runs, and the step does not say yet what to type for them."""
+    return step.kind in ("plan", "run") and not step.command
+
+
+def waiting(records: Records, here: TypingPlace, step: OpenStep) -> OpenStep:
+    """An entry that waits for its runs with what it asks, and what to type where it states that."""
+    record = records.record(step.entry)
+    asked = (record.entry.text(HYPOTHESIS) or "").partition("\n")[0]
+    is_stated = record.entry.comparison is not None or record.pending or step.kind == "run"
+    if record.state == "orphaned":
+        return structs.replace(step, settles=asked, command=f"logbook wait {step.entry}")
+    if record.state == "blocked" or record.entry.kind != "experiment" or not is_stated:
+        return structs.replace(step, settles=asked)
+    cwd = next((s.run.cwd for s in reversed(record.runs) if s.run.argv), None)
+    why = f"{step.why}{_repeats(record)}"
+    return structs.replace(step, why=why, settles=asked, command=measure(record, cwd=here.folder(cwd or ".")))
+
+
+def _repeats(record: Record) -> str:
+    """How many repeats of one command were made where they were cut off: how many were asked for, nobody knows."""
+    last = record.runs[-1].run if record.runs and record.entry.recipe is None else None
+    if last is None or last.repeat is None or last.part is not None:
+        return ""
+    made = sum(is_made(s.run) for s in record.runs if s.run.repeat is not None)
+    return f" in repeat {last.repeat}: {counted(made, 'repeat')} made so far, and --repeat N makes more"

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from logbook_agent.findings.best import BestCase, best_reported, bests
-from logbook_agent.findings.open_steps import OpenStep, first_step, nothing_left, waiting_for
+from logbook_agent.findings.open_steps import OpenStep, first_step, is_waiting, nothing_left, waiting, waiting_for
 from logbook_agent.findings.opening import Failed, best_text, reported_text
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.synopses import Synopsis
@@ -280,8 +280,11 @@ def _next_actions(found: Findings, here: OnMachine) -> list[dict[str, str]]:
     if first is None and here.making:
         first = OpenStep(kind="run", text="", entry=here.making[0])
     if first is not None and (not written or first.kind in ("comparison", "decision")):
-        first = waiting_for(first) if first.entry in here.making else first
-        command = here.free(found.typed(first.command)) if first.kind == "decision" else ""
+        if first.entry in here.making:
+            first = waiting_for(first)
+        elif is_waiting(first):
+            first = waiting(found.records, found.here, first)
+        command = here.free(found.typed(first.command))
         step = {"id": first.entry, "next": _text(first.text), "command": command}
         return [{key: text for key, text in step.items() if text}, *written]
     is_done = found.header.stop_criteria and not found.opening.not_settled
