@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from logbook_agent.agents.patching import Action, PatchAnswer, named_paths, patch
 from logbook_agent.cli.options import Common, argument, flag, repeated
 from logbook_agent.cli.output import write_bytes
+from logbook_agent.model.code import CodeRules
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import exclusive
 from logbook_agent.text.phrases import counted, listed
@@ -26,7 +27,8 @@ def patch_command(
     They are those that were not committed, else those of the commit that a comparison tested against its base.
 
     `git apply` changes the files all together or not at all, and leaves index, HEAD and other files as they are. A
-    new file of code is one of the changes; `--undo` removes one that git does not track only where `--paths` names it.
+    new file of code is one of the changes; `--undo` removes one that git does not track, and takes back changes of
+    documents, only where `--paths` names them.
 
     Example: logbook patch MOE-I8-003 --undo --paths bench.py
     """
@@ -37,7 +39,11 @@ def patch_command(
     data: dict[str, object] = {"id": answer.id, "run": encode(answer.run), "commit": answer.commit, "action": action}
     data |= {"paths": answer.paths}
     if action != "show":
-        common.emit("patch", data | {"changed": answer.changed, "left": answer.left}, _said(answer, undo=undo))
+        common.emit(
+            "patch",
+            data | {"changed": answer.changed, "left": answer.left},
+            _said(answer, space.config.code, undo=undo),
+        )
         return
     clean = space.redactor.text(answer.diff.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     if not common.as_json:
@@ -45,13 +51,17 @@ def patch_command(
     common.emit("patch", data | {"diff": clean.decode("utf-8", "replace")})
 
 
-def _said(answer: PatchAnswer, *, undo: bool) -> str:
+def _said(answer: PatchAnswer, rules: CodeRules, *, undo: bool) -> str:
     """`applied MOE-003 to 2 files: bench.py, kernel.py`, and what was left."""
     did, why = ("undid {} in", "untracked") if undo else ("applied {} to", "there already, or not kept")
     files = f"{counted(len(answer.changed), 'file')}: {listed(answer.changed, 10)}"
     lines = [f"{did.format(answer.id)} {files}"] if answer.changed else []
-    lines += [f"left as they are ({why}): {listed(answer.left, 10)}"] if answer.left else []
+    documents = [path for path in answer.left if rules.is_document(path)] if undo else []
+    others = [path for path in answer.left if path not in documents]
+    for left, as_ in ((others, why), (documents, "documents")):
+        lines += [f"left as they are ({as_}): {listed(left, 10)}"] if left else []
     if undo and (kept := [path for path in answer.left if path in answer.paths]):
         paths = named_paths(kept, answer.way)
-        lines.append(f"to remove: logbook patch {answer.id}/{answer.run} --undo {paths}")
+        what = "to remove" if others else "to take them back, too"
+        lines.append(f"{what}: logbook patch {answer.id}/{answer.run} --undo {paths}")
     return "\n".join(lines) or "nothing to change"

@@ -67,6 +67,9 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
         left = [] if paths else [f.path for f in code.untracked if f.path not in diffs]
         # A file that git does not track is removed only where it is named, and stays where it is as it was then.
         left += [] if paths else [p for p in _untracked(git, diffs) if action == "undo" or git.has(diffs[p])]
+        # What somebody wrote into a document meanwhile is no part of the idea, unless that is all there is.
+        documents = [path for path in diffs if workspace.config.code.is_document(path)]
+        left += documents if action == "undo" and not paths and len(documents) < len(diffs) else []
         changed = [path for path in diffs if path not in left]
         if unlike := [path for path in changed if path in inexact]:
             raise UsageError(

@@ -161,6 +161,20 @@ def test_what_pairs_compared_is_not_to_be_compared_again(ready: Cli, git: Git, f
     assert (again["answered_by"], again["command"]) == ("SPEED-002", "logbook compare SPEED-002")
 
 
+def test_a_document_is_left_as_it_is(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811
+    (folder / "README.md").write_text("First\n")
+    git("add", "README.md")
+    git("commit", "-q", "-m", "A document")
+    (folder / "README.md").write_text("Second\n")
+    (folder / "speed.txt").write_text("120")
+    assert ready(*ASK).code == 0
+    undone = ready("patch", "SPEED-000", "--undo").out
+    assert ((folder / "speed.txt").read_text(), (folder / "README.md").read_text()) == ("90", "Second\n")
+    [command] = [line.partition(": ")[2] for line in undone.splitlines() if "them back, too" in line]
+    assert ready(*shlex.split(command)[1:]).code == 0
+    assert (folder / "README.md").read_text() == "First\n"
+
+
 def test_changes_that_were_taken_back_already(ready: Cli, folder: Path) -> None:  # noqa: F811
     (folder / "speed.txt").write_text("120")
     assert ready(*ASK).code == 0
