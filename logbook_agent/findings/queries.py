@@ -214,6 +214,9 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
     if spec.delta or spec.ratio:
         answers = [a for a in answers if spec.pivot in (None, a.question.axis)]
         spec, failed = _with_base(spec, answers, header, rows), [*failed, *_answered(answers, spec.where)]
+        # Without a pivot the first row is the base; chance drew which side ran first.
+        base = answers[0].question.base if len(entries) == 1 and answers and spec.pivot is None else None
+        rows = sorted(rows, key=lambda case: base is not None and (case.part is None or case.part.side != base))
     made = tabulate(rows, spec, declared=header.metrics)
     return rows, structs.replace(made, notes=(*made.notes, *failed))
 

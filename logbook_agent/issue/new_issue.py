@@ -46,6 +46,7 @@ def check_request(workspace: Workspace, book: Book, request: SyncRequest) -> Non
         return
     if not request.create:
         where = "" if default_repository(workspace, request.repository) is not None else " --repo OWNER/REPO"
+        where += " --dry-run" if request.dry_run else ""
         raise UsageError(
             f"{book.topic} has no issue yet",
             cause="it was neither opened nor linked",

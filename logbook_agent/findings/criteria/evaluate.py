@@ -21,7 +21,10 @@ def checked(number: int, criterion: Criterion, facts: Facts) -> Criterion:
     if criterion.predicate is None:
         return criterion
     try:
-        return structs.replace(criterion, computed=evaluate(of.parse(criterion.predicate), facts, number))
+        predicate = of.parse(criterion.predicate)
+        # What a person judged is all that there is to say.
+        is_said = isinstance(predicate, of.ByPerson) and criterion.judgement is not None
+        return criterion if is_said else structs.replace(criterion, computed=evaluate(predicate, facts, number))
     except of.PredicateError as error:
         return structs.replace(criterion, computed=not_computable(f"predicate: {error}"))
 

@@ -183,6 +183,26 @@ def test_changes_that_were_taken_back_already(ready: Cli, folder: Path) -> None:
     assert ready("next", "--json").data["nothing_left"].startswith("nothing is left to do here")
 
 
+def test_a_table_begins_with_the_base_that_a_comparison_states(ready: Cli) -> None:  # noqa: F811
+    for seed in ("1", "2", "3", "4"):
+        assert ready("ab", "--code", "main", "HEAD", "--new", "--seed", seed, "--pairs", "1", *COMMAND).code == 0
+    for number in range(4):
+        data = ready("table", f"SPEED-00{number}", "--delta", "--json").data
+        [name] = [column["name"] for column in data["columns"] if column["name"].startswith("delta")]
+        at = [column["name"] for column in data["columns"]].index(name)
+        [base, other] = [row[at] for row in data["values"]]
+        assert base is None or base == 0 or base == "base"
+        assert other < 0, "WORK is faster"
+
+
+def test_what_a_person_judged_is_not_said_to_be_open(ready: Cli) -> None:  # noqa: F811
+    assert ready("criteria", "--add", "good", "--predicate", "judgement: {}").code == 0
+    assert ready("run", *COMMAND).code == 0
+    assert "nobody has judged it yet" in ready("criteria").out
+    assert ready("criteria", "--met", "1", "--evidence", "SPEED-000").code == 0
+    assert "nobody has judged it yet" not in ready("criteria").out
+
+
 def test_the_code_is_no_flag_of_a_command(ready: Cli, folder: Path) -> None:  # noqa: F811
     assert ready("run", *COMMAND).code == 0
     (folder / "speed.txt").write_text("80")
