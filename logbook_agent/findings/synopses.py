@@ -3,6 +3,7 @@ next."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime
 
@@ -16,7 +17,7 @@ from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_op
 from logbook_agent.findings.protocol import Records, TypingPlace
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, code_hash, code_name
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, WORK, Comparison, code_hash, code_name
 from logbook_agent.model.record import GOING, SETUP
 from logbook_agent.text.phrases import counted, listed
 
@@ -99,7 +100,9 @@ def of_comparisons(
         codes={_codes(a) for a in answers}, again=again, failed={a.entry for a in failed}, now=now, here=here
     )
     in_order = {a.entry: a for a in (*shown, *failed)}.values()
-    made = [_synopsis(records, thread, a, asked) for a in in_order]
+    named = Counter(_branches(a) for a in in_order)
+    told = [structs.replace(a, is_namesake=bool(names := _branches(a)) and named[names] > 1) for a in in_order]
+    made = [_synopsis(records, thread, a, asked) for a in told]
     return tuple(one for one in made if one.command or not one.is_failed)
 
 
@@ -133,6 +136,13 @@ def _for_larger_effects(records: Records, answers: Sequence[Answer]) -> dict[str
         for a in before
         if last.pairs and not a.is_settled and a.question.minimum_effect < last.question.minimum_effect
     }
+
+
+def _branches(answer: Answer) -> tuple[str, ...]:
+    """The names of the codes that an answer compares; empty for another axis, and where one is the working tree, which
+    an entry has to itself."""
+    names = tuple(map(code_name, answer.question.values)) if answer.question.axis == CODE_AXIS else ()
+    return () if WORK in names else names
 
 
 def _names(answer: Answer) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     `apart` is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name
     and the reason. `asks` is a digest of the question with its command, of any code, and `codes` tells that of each
     side from others. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once;
-    `is_discarded`: nobody wants to settle it.
+    `is_namesake`: it stands beside another one of the same branches; `is_discarded`: nobody wants to settle it.
     `code` labels the code of each side, `last` and `ended` are when the last pair began and ended. Findings of goals
     come first, in the order of the metrics."""
 
@@ -178,6 +178,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     asks: str = ""
     codes: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
+    is_namesake: bool = False
     is_discarded: bool = False
 
     @property

@@ -57,15 +57,16 @@ def without_middle(name: str, size: int) -> str:
 
 
 def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart;
-    of a commit without a name its hash and its subject, `3f2a9c01d "Faster"`."""
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart,
+    and branches from those of other comparisons; of a commit without a name its hash and its subject, `3f2a9c01d
+    "Faster"`."""
     if answer.question.axis == CODE_AXIS:
         names = {value: code_name(value) for value in answer.question.values}
         name = names.get(side, side)
         if " " in name or name.startswith('"'):
             quoted = name.strip('"')
             side = f'{code_hash(side)} "{quoted}"'
-        elif len(set(names.values())) == len(names):
+        elif len(set(names.values())) == len(names) and not answer.is_namesake:
             side = name
     return side if side else "(empty)"
 
