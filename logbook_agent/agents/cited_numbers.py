@@ -94,9 +94,10 @@ def _found(findings: Findings, citation: Citation, entries: Sequence[str]) -> Ci
     except NoNumber as error:
         if findings.comparisons.answer_of(entries[0]) is None:
             raise
-        # Of two comparisons no value names one case each.
         hint = _write(citation, reference=entries[0], against=BASE, where="")
-        raise NoNumber(error.message, cause=error.cause, hint=hint) from None
+        is_of_two = len(entries) > 1 and all(map(findings.comparisons.answer_of, entries))
+        cause = "both are comparisons, and no value names one case of each" if is_of_two else error.cause
+        raise NoNumber(error.message, cause=cause, hint=hint) from None
 
 
 def _rows(findings: Findings, citation: Citation) -> list[list[Case]]:

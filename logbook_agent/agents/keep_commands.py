@@ -71,8 +71,9 @@ def _text(decided: Decided) -> str:
         more = "" if decided.is_committed else " and changes"
         lines.append(f"commit: {entry.commit[:9]}{', the one that was measured' if decided.is_measured else more}")
     if decided.undo:
-        stays = f"; {listed(decided.left, 3)} stays as it is: that of the base measured both sides"
-        lines.append(f"to take its changes back: {decided.undo}{stays if decided.left else ''}")
+        lines.append(f"to take its changes back: {decided.undo}")
+        left = listed(decided.left, 3)
+        lines += [f"that leaves as it is what was not measured, but the base's in its place: {left}"] if left else []
     if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
     elif not decided.is_in_head:

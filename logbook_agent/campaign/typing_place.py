@@ -115,10 +115,10 @@ class _Here:
         if place is None:
             return ""
         changed = changed_code(place, space.root, space.config.code, space.environ, *commits)
+        if not changed:
+            return "" if changed is None else None
         read = files_named(command_words(case.command), folder_of(case.cwd or ".", space)).read
         measures = {os.path.relpath(path, place.top) for path in read}
-        if changed == [] or changed is None:
-            return None if changed == [] else ""
         # What measures itself has no evaluator beside it; a recipe is none of what it measures.
         return "--evaluator none" if {p for p in changed if not p.startswith(f"{FOLDER}/")} <= measures else ""
 
@@ -128,9 +128,7 @@ class _Here:
 
     def _compare(self, one: str, other: str) -> bool:
         """Whether two commits have the same code."""
-        from logbook_agent.running.provenance.same_code import (
-            is_same_code,  # for criteria and decisions about code alone
-        )
+        from logbook_agent.running.provenance.same_code import is_same_code  # for criteria and decisions alone
 
         given = self._workspace.root, self._workspace.config.code, self._workspace.environ
         return self._place is not None and is_same_code(self._place, *given, one, other)

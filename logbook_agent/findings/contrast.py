@@ -263,7 +263,8 @@ def asked_of(found: Contrasted, entries: Iterable[Entry]) -> Contrasted:
 def _asks(stated: Comparison, name: str, rows: Sequence[Case]) -> bool:
     """Whether an A/B compares rows, which differ in what has this name, by their command."""
     axis, run = stated.question.axis, stated.run
-    if run is None or ({name, axis} - {*OF_CODE} and name != axis):
+    is_meant = name == axis or {name, axis} <= {*OF_CODE}
+    if run is None or not is_meant:
         return False
     words = {tuple(word.replace(ANY, value) for word in run.argv) for value in stated.question.values}
     if axis == CODE_AXIS:

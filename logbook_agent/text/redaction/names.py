@@ -137,7 +137,9 @@ def is_secret_value(name: str, kind: str, value: str) -> bool:
         return False
     if (is_number and kind in ("token", "auth")) or value.lower() in _SWITCHES or value.startswith(_NO_SECRET):
         return False
-    if is_reference(value) or _QUANTITY.fullmatch(value) is not None or _CODE.fullmatch(value) is not None:
+    if is_reference(value) or _QUANTITY.fullmatch(value) is not None:
+        return False
+    if kind in OF_MANY and _CODE.fullmatch(value) is not None:
         return False
     own, plain = name.upper().replace("-", "_"), value.upper().replace("-", "_")
     attribute = _ATTRIBUTE.fullmatch(value)

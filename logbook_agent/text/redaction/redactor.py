@@ -70,7 +70,7 @@ _LINE_END = re.compile(rf"{_B}*(?:\n|\Z)")
 # if token == "else": a parser's, most likely.
 _COMPARED = ("==", "===", "!=", "!==")
 # `bf16[128,256]{1,0}` and `--max_seq_len=4096` are what a parser meets.
-_NO_KEY = re.compile(r"^-|[][{}()<>,;: ]")
+_NO_KEY = re.compile(r"^--|[][{}(), ]")
 _LONG_DIGEST = re.compile(r"[0-9a-f]{32,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # What stands before a name that a word of a command begins with. Behind `sh -c` that word is a script, not one value.
 _WORD = re.compile(rf"(?P<script>{PART}-[a-z]*c)?{PART}-{{0,2}}\Z")

@@ -113,6 +113,7 @@ def test_the_answer_is_offered_where_two_comparisons_are_cited_against_each_othe
     assert measured(*ask, "{axis}").code == 0
     refused = measured("note", "It is [[MOE-000 vs MOE-005 tflops]].", "--json")
     assert refused.error["hint"] == "write [[MOE-000 vs base tflops]]"
+    assert "no value names one case of each" in str(refused.error)
     assert measured("note", "It is [[MOE-000 vs base tflops]].").code == 0
 
 

@@ -253,7 +253,7 @@ def test_a_kept_branch_that_was_not_merged_is_named(ready: Cli, git: Git, folder
     assert not merging()
 
 
-def test_where_nothing_is_left_status_says_how_to_close(ready: Cli) -> None:  # noqa: F811
+def test_where_nothing_is_left_status_says_how_to_close(ready: Cli, folder: Path) -> None:  # noqa: F811
     assert ready("criteria", "--add", "Nothing more is asked.").code == 0
     assert ready("ab", "--code", "main", "HEAD", "--pairs", "8", *COMMAND).code == 0
     assert ready("criteria", "--met", "1", "--evidence", "SPEED-000").code == 0
@@ -263,6 +263,9 @@ def test_where_nothing_is_left_status_says_how_to_close(ready: Cli) -> None:  # 
     said = "all stop criteria are met: logbook close --help"
     assert ready("next").out == f"{said}\n"
     assert f"next: {said}" in ready("status").out
+    assert ready("report", "--out", "pages").code == 0
+    pages = [page.read_text() for page in (folder / "pages").rglob("*.html")]
+    assert any("All stop criteria are met: <code>logbook close --help</code>" in page for page in pages)
 
 
 def test_code_that_was_amended_waits_for_its_decision(ready: Cli, git: Git, folder: Path) -> None:  # noqa: F811

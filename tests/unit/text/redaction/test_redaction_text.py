@@ -39,6 +39,8 @@ SHAPES = [
     ("api_key=" + "0123456789abcdef" * 2 + "01234567", "api_key=[redacted:api-key]"),
     ("DB_PASSWORD: hunter2 ok", "DB_PASSWORD: $DB_PASSWORD ok"),
     ("args[password]: hunter22x", "args[password]: [redacted:password]"),
+    ("password: admin@123456789 ok", "password: [redacted:password] ok"),
+    ('if token == "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw": x()', 'if token == "[redacted:token]": x()'),
     ("https://me:pw@host/x", "https://[redacted:credentials]@host/x"),
     ("postgres://me:p@ss@host:5432/db", "postgres://[redacted:credentials]@host:5432/db"),
     ("wandb login " + "0123456789abcdef" * 2 + "01234567", "wandb login [redacted:api-key]"),
