@@ -73,7 +73,7 @@ def _text(decided: Decided) -> str:
     if decided.undo:
         lines.append(f"to take its changes back: {decided.undo}")
         left = listed(decided.left, 3)
-        lines += [f"that leaves as it is what was not measured, but the base's in its place: {left}"] if left else []
+        lines += [f"changes to {left} stay: both sides were measured with the base's version"] if left else []
     if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
     elif not decided.is_in_head:

@@ -99,7 +99,7 @@ def completing(
     place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *lacks]
     if place is not None and read_git(place.top, words, workspace.environ).code == 0:
         if not _is_kept_as_it_ran(book, code):
-            return "put its changes back by hand, which were not kept as they ran, and commit them", show(record.id)
+            return "its changes were not kept as they ran: put them back by hand, and commit them", show(record.id)
         return "its changes have to be put back and committed first", f"logbook patch {record.id} --apply"
     compared = {
         _commit_of(found, a.entry, v) for a in found.answers if a.question.axis == CODE_AXIS for v in a.question.sides

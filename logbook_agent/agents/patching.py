@@ -217,9 +217,10 @@ def _carry_out(git: GitApply, diffs: Sequence[bytes], *, undo: bool) -> None:
     way = ["--reverse"] if undo else []
     if diffs and (checked := git.apply(diffs, "--check", *way)).code != 0:
         is_so = git.apply(diffs, "--check", *([] if undo else ["--reverse"])).code == 0
+        there = "the changes are not there any more" if undo else "the changes are there already"
+        why = there if is_so else "the diff does not fit the working tree"
         raise UsageError(
-            f"nothing was {'undone' if undo else 'applied'}: "
-            + ("the working tree is so already" if is_so else "the diff does not fit the working tree"),
+            f"nothing was {'undone' if undo else 'applied'}: {why}",
             cause="; ".join(line.removeprefix("error: ") for line in checked.words.splitlines()[:5]),
             hint="look at git diff HEAD; --paths names those files of the diff that you want",
         )

@@ -62,7 +62,7 @@ class Contrasted(Struct, frozen=True, kw_only=True):
             return "where both were measured, the sides differ in no setting and no code that is recorded"
         why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
         if not self.command and {*names} <= {*OF_CODE}:
-            return f"{why}, and the changes that a side ran are in no commit and not in the working tree"
+            return f"{why}, and the changes of one side are in no commit, nor in the working tree"
         if not self.command:
             return f"{why}, and logbook ab cannot vary {listed(names, _SHOWN)}"
         return f"{why}; to settle {'it' if len(names) == 1 else 'one difference alone'}: {self.command}"

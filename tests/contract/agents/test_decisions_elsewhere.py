@@ -179,7 +179,7 @@ def test_changes_that_were_taken_back_already(ready: Cli, folder: Path) -> None:
     (folder / "speed.txt").write_text("120")
     assert ready(*ASK).code == 0
     assert ready("patch", "SPEED-000", "--undo").code == 0
-    assert "the working tree is so already" in ready("patch", "SPEED-000", "--undo").err
+    assert "the changes are not there any more" in ready("patch", "SPEED-000", "--undo").err
     assert ready("next", "--json").data["nothing_left"].startswith("nothing is left to do here")
 
 
